@@ -1,0 +1,3 @@
+module github.com/dray-dev/dray/allocator
+
+go 1.26.0

@@ -1,0 +1,3 @@
+module github.com/dray-dev/dray/tools
+
+go 1.26.0

@@ -1,0 +1,29 @@
+// Command conformance runs upstream's own allocator test suite on Dray's
+// allocator and prints, as its last line, "conformance: P of T".
+//
+// The suite is internal to the module k8s.io/dynamic-resource-allocation and
+// stays there: nothing of it is committed. The command goes through these
+// steps, one file each:
+//
+//	upstream.go    find the module, in the version that the allocator module uses
+//	suite.go       read the suite's tables: the cases, by name, and their fields
+//	deviations.go  the cases in which Dray must answer differently, and why
+//	patch.go       edit the suite: expectations of those cases, and step counts
+//	gomod.go       a go.mod and go.sum for the copy, in which it can import Dray
+//	scratch.go     write the copy to build/scratch, or reuse the one from before
+//	run.go         go test -json, one outcome for every case
+//	report.go      print what was changed, what failed, and the figure
+//
+// The copy keeps its module path. Dray's allocator requires that module too,
+// and gets the copy; there is no import cycle because the allocator imports
+// only packages that do not import structured.
+//
+// Every edit states an anchor, a piece of upstream's text by its place in the
+// syntax tree, and how often it has to be there. A missing anchor ends the run
+// with the anchor's name. So does a suite that grew or shrank: T is counted in
+// the tables, and compared with the number that was there when the deviations
+// were last read against them.
+//
+// To patch a further file of the module, add a function to the list in
+// plannedFiles (scratch.go).
+package main

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+const (
+	upstreamPath  = "k8s.io/dynamic-resource-allocation"
+	allocatorPath = "github.com/dray-dev/dray/allocator"
+
+	// Relative to the root of the repository.
+	allocatorDir   = "allocator"
+	deviationsFile = "docs/deviations.md"
+	scratchRoot    = "build/scratch"
+)
+
+// module is what the go command says about a module in the module cache.
+type module struct {
+	Path, Version string
+	Dir           string // unpacked, read-only
+	Sum           string // of all files, so it identifies the content
+	Error         string
+}
+
+// findUpstream returns upstream's module in the version that the module in
+// consumer builds with, and downloads it if the module cache lacks it.
+func findUpstream(ctx context.Context, consumer string) (module, error) {
+	cmd := goCommand(ctx, consumer, "mod", "download", "-json", upstreamPath)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, runErr := cmd.Output()
+	var m module
+	if err := json.Unmarshal(stdout, &m); err != nil {
+		return module{}, fmt.Errorf("find module %s with %q in %s: %w: %s", upstreamPath, cmd.Args, consumer, errors.Join(runErr, err), stderr.Bytes())
+	}
+	switch {
+	case m.Error != "":
+		return module{}, fmt.Errorf("download module %s: %s", upstreamPath, m.Error)
+	case runErr != nil:
+		return module{}, fmt.Errorf("download module %s: %w: %s", upstreamPath, runErr, stderr.Bytes())
+	case m.Dir == "" || m.Sum == "":
+		return module{}, fmt.Errorf("download module %s: the go command names no directory or no sum: %s", upstreamPath, stdout)
+	}
+	return m, nil
+}
+
+// goCommand is the go command as this tool runs it everywhere: outside of the
+// workspace, so that the scratch copy and the module cache are judged by their
+// own go.mod, and without cgo, so that the build cache is shared with all
+// other builds of the repository.
+func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
+	return cmd
+}
+
+// repositoryRoot is the nearest directory, from the working directory
+// upwards, that holds go.work.
+func repositoryRoot() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(filepath.Join(dir, "go.work"))
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.work in %s or above it: run this inside the repository", start)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+# Every command of this repository is a target here; `make` lists them. A target
+# is about a line of logic: what needs more is a program in tools/cmd.
+
+# One set of flags, so that all builds share one cache; whatever the environment
+# says about them is overridden. No version control stamp: git refuses to read
+# a checkout that belongs to another user, and nothing prints the stamp.
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath -buildvcs=false
+export GOWORK := $(CURDIR)/go.work
+
+# The modules of go.work, by directory, and all their packages.
+MODULES := $(shell sed -n 's|^[[:space:]]*\./\([a-z0-9/-]*\)$$|\1|p' go.work)
+PACKAGES := $(MODULES:%=./%/...)
+
+# Prints what links k8s.io/kubernetes, or (without) what does not: compiling all
+# of Kubernetes takes long, so `lint` leaves that to `lint-long`.
+WITH_KUBERNETES := go run ./tools/cmd/packages -with k8s.io/kubernetes $(PACKAGES)
+WITHOUT_KUBERNETES := go run ./tools/cmd/packages -without k8s.io/kubernetes $(PACKAGES)
+
+# Runs a command in the directory of each module, on its own go.mod.
+EACH_MODULE = set -e; for module in $(MODULES); do echo "$$module:" $(1); (cd "$$module" && GOWORK=off $(1)); done
+
+FUZZTIME ?= 10s
+DURATION ?= 1h
+
+.DEFAULT_GOAL := help
+.PHONY: help build test test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
+.PHONY: conformance difftest difftest-long metamorphic fuzz clean ci
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
+
+build: ## Compile every package of every module
+	go build $(PACKAGES)
+
+# The go command caches a test by the files that it reads in its own module, but
+# repolint reads them all: it always runs.
+test: ## Run the tests of every module; needs Go, make and git
+	go test -count=1 ./tools/repolint
+	go test $(PACKAGES)
+
+test-standalone: ## Build and vet each module without the workspace
+	@$(call EACH_MODULE,go build ./...)
+	@$(call EACH_MODULE,go vet ./...)
+
+race: ## Run the tests under the race detector, if there is a C compiler
+	@cc=$$(go env CC); if command -v $${cc%% *} >/dev/null; then CGO_ENABLED=1 go test -race $(PACKAGES); \
+	else echo "race: skipped: the race detector needs a C compiler, and there is no $$cc"; fi
+
+fmt: ## Format the Go files
+	"$$(go env GOROOT)/bin/gofmt" -w $(MODULES)
+
+fmt-check: ## Report Go files that gofmt would change
+	@files=$$("$$(go env GOROOT)/bin/gofmt" -l $(MODULES)) && if [ -n "$$files" ]; then \
+	echo "gofmt would change (run make fmt):"; echo "$$files"; exit 1; fi
+
+vet: ## Run go vet on what does not link k8s.io/kubernetes
+	@packages=$$($(WITHOUT_KUBERNETES)) && go vet $$packages
+
+staticcheck: ## Run staticcheck on what does not link k8s.io/kubernetes
+	@packages=$$($(WITHOUT_KUBERNETES)) && go tool staticcheck $$packages
+
+lint: fmt-check vet staticcheck ## Run all linters on what does not link k8s.io/kubernetes
+
+lint-long: ## Run vet and staticcheck on what links k8s.io/kubernetes
+	@packages=$$($(WITH_KUBERNETES)) && if [ -z "$$packages" ]; then echo "lint-long: no package links k8s.io/kubernetes"; \
+	else go vet $$packages && go tool staticcheck $$packages; fi
+
+tidy: ## Tidy the go.mod of each module
+	@$(call EACH_MODULE,go mod tidy)
+
+tidy-check: ## Report modules whose go.mod or go.sum is not tidy
+	@$(call EACH_MODULE,go mod tidy -diff)
+
+conformance: ## Run upstream's own allocator suite on our allocator
+	@go run ./tools/conformance
+
+difftest: ## Compare with upstream's allocator on random clusters, about 3 minutes
+	@go run ./tools/cmd/figure -prefix 'difftest: ' -- \
+	go test ./allocator/difftest -run '^TestDifferential$$' -v -count=1 -timeout 30m
+
+difftest-long: ## The same for DURATION, by default 1h
+	@DRAY_DIFFTEST_DURATION=$(DURATION) go run ./tools/cmd/figure -prefix 'difftest: ' -- \
+	go test ./allocator/difftest -run '^TestDifferential$$' -v -count=1 -timeout 0
+
+metamorphic: ## Compare the incremental inventory with one rebuilt, over random histories
+	@go run ./tools/cmd/figure -prefix 'metamorphic: ' -- \
+	go test ./allocator/metamorphic -v -count=1 -timeout 30m
+
+fuzz: ## Run every native fuzz target for FUZZTIME, by default 10s
+	@go run ./tools/cmd/fuzz -fuzztime $(FUZZTIME) $(PACKAGES)
+
+clean: ## Remove what the other targets wrote
+	rm -rf bin build
+
+ci: ## Run what continuous integration runs
+	.ci/run

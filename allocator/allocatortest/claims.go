@@ -1,0 +1,143 @@
+package allocatortest
+
+import (
+	"fmt"
+
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+func newClaim(name string) *resourceapi.ResourceClaim {
+	return &resourceapi.ResourceClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "resource.k8s.io/v1", Kind: "ResourceClaim"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+	}
+}
+
+func (b *builder) addClaims() {
+	count := 1
+	if b.wants(SeveralClaims) {
+		count = between(b.T, 2, 3)
+	}
+	budget := b.budget()
+	for i := range count {
+		claim := newClaim(fmt.Sprintf("claim-%d", i))
+		requests := 1
+		switch below(b.T, 10) {
+		case 5, 6, 7, 8:
+			requests = 2
+		case 9:
+			requests = 3
+		}
+		for range requests {
+			if budget <= 0 {
+				break
+			}
+			// Keep one device for each claim that is still to come.
+			budget -= b.addRequest(claim, max(1, budget-(count-1-i)))
+		}
+		b.addConstraints(claim)
+		b.addConfig(claim)
+		if len(claim.Spec.Devices.Requests) > 0 || b.chance(10) {
+			b.s.Claims = append(b.s.Claims, claim)
+		}
+	}
+}
+
+func (b *builder) addConstraints(claim *resourceapi.ResourceClaim) {
+	add := func(distinct bool) {
+		name := resourceapi.FullyQualifiedName(b.constrainedAttribute(claim, distinct))
+		constraint := resourceapi.DeviceConstraint{Requests: b.scope(claim)}
+		if distinct {
+			constraint.DistinctAttribute = ptr.To(name)
+		} else {
+			constraint.MatchAttribute = ptr.To(name)
+		}
+		claim.Spec.Devices.Constraints = append(claim.Spec.Devices.Constraints, constraint)
+	}
+	if b.wants(MatchAttribute) && b.chance(80) {
+		add(false)
+	}
+	if b.wants(DistinctAttribute) && b.chance(80) {
+		add(true)
+	}
+	if b.wantsAny(MatchAttribute, DistinctAttribute) && b.chance(15) {
+		add(b.chance(50))
+	}
+}
+
+// constrainedAttribute prefers attributes with which the constraint can hold.
+func (b *builder) constrainedAttribute(claim *resourceapi.ResourceClaim, distinct bool) string {
+	if b.wants(DerivedAttributes) && b.chance(65) {
+		if b.wants(DerivedOverride) && b.chance(60) {
+			return pick(b.T, []string{b.drivers[0] + "/numa", b.drivers[0] + "/model", rootAttribute})
+		}
+		return derivedName
+	}
+	if b.wants(ListMatch) && !distinct && b.chance(75) || b.wants(ListDistinct) && distinct && b.chance(75) {
+		return pick(b.T, []string{rootAttribute, b.drivers[0] + "/links"})
+	}
+	if len(b.drivers) > 1 && b.chance(70) {
+		return rootAttribute
+	}
+	driver := pick(b.T, b.drivers)
+	if distinct {
+		return pick(b.T, []string{driver + "/index", driver + "/index", driver + "/model", rootAttribute, driver + "/numa"})
+	}
+	return pick(b.T, []string{driver + "/numa", driver + "/model", rootAttribute, driver + "/fast", driver + "/version", driver + "/missing"})
+}
+
+// scope lists the requests that a constraint or a configuration is about.
+func (b *builder) scope(claim *resourceapi.ResourceClaim) []string {
+	kind, planned := b.oneOf(ConstraintOnRequest, ConstraintOnParent, ConstraintOnSubrequest)
+	if !planned || b.chance(15) {
+		return nil
+	}
+	var names []string
+	for _, request := range claim.Spec.Devices.Requests {
+		switch {
+		case len(request.FirstAvailable) == 0:
+			if kind != ConstraintOnRequest && b.chance(50) {
+				continue
+			}
+			names = append(names, request.Name)
+		case kind == ConstraintOnSubrequest:
+			for _, alternative := range request.FirstAvailable {
+				if b.chance(65) {
+					names = append(names, request.Name+"/"+alternative.Name)
+				}
+			}
+		default:
+			names = append(names, request.Name)
+		}
+	}
+	if len(names) > 1 && b.chance(25) {
+		names = names[1:]
+	}
+	return names
+}
+
+func (b *builder) addConfig(claim *resourceapi.ResourceClaim) {
+	if !b.wants(ClaimConfig) || len(claim.Spec.Devices.Requests) == 0 {
+		return
+	}
+	for i := range 1 + below(b.T, 2) {
+		config := resourceapi.DeviceClaimConfiguration{
+			DeviceConfiguration: opaque(pick(b.T, b.drivers), fmt.Sprintf("%s-%d", claim.Name, i)),
+		}
+		for _, request := range claim.Spec.Devices.Requests {
+			switch below(b.T, 3) {
+			case 1:
+				config.Requests = append(config.Requests, request.Name)
+			case 2:
+				for _, alternative := range request.FirstAvailable {
+					if b.chance(60) {
+						config.Requests = append(config.Requests, request.Name+"/"+alternative.Name)
+					}
+				}
+			}
+		}
+		claim.Spec.Devices.Config = append(claim.Spec.Devices.Config, config)
+	}
+}

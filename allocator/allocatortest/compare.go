@@ -1,0 +1,71 @@
+package allocatortest
+
+import (
+	"fmt"
+
+	"github.com/google/go-cmp/cmp"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+// sameQuantity is stricter than a comparison of values: "1" and "1000m" are
+// told apart, because they end up in the claim's status as they are.
+var sameQuantity = cmp.Comparer(func(a, b resource.Quantity) bool {
+	return a.Cmp(b) == 0 && a.String() == b.String() && a.Format == b.Format
+})
+
+// Diff describes how two outcomes differ, or is empty. Classes, error texts
+// and everything in the results count; share IDs are random and only have to
+// be there in the same places and be distinct.
+func Diff(want, got Outcome) string {
+	switch {
+	case want.Class != got.Class:
+		return fmt.Sprintf("want %s, got %s\n%s", want, got, cmp.Diff(numberShares(want.Results), numberShares(got.Results), sameQuantity))
+	case want.Text != got.Text:
+		return fmt.Sprintf("error texts differ\nwant %s\n got %s", want.Text, got.Text)
+	}
+	wantResults, gotResults := numberShares(want.Results), numberShares(got.Results)
+	if cmp.Equal(wantResults, gotResults, sameQuantity) {
+		return ""
+	}
+	return "results differ (-want +got)\n" + cmp.Diff(wantResults, gotResults, sameQuantity)
+}
+
+func (o Outcome) String() string {
+	if o.Text != "" {
+		return fmt.Sprintf("%s: %s", o.Class, o.Text)
+	}
+	return o.Class.String()
+}
+
+// numberShares returns the results with share IDs replaced by the number of
+// their first occurrence, so that one ID used twice does not equal two.
+func numberShares(results []resourceapi.AllocationResult) []resourceapi.AllocationResult {
+	if results == nil {
+		return nil
+	}
+	numbers := make(map[types.UID]int)
+	numbered := make([]resourceapi.AllocationResult, len(results))
+	for i := range results {
+		numbered[i] = results[i]
+		devices := results[i].Devices.Results
+		if devices == nil {
+			continue
+		}
+		numbered[i].Devices.Results = make([]resourceapi.DeviceRequestAllocationResult, len(devices))
+		for j := range devices {
+			numbered[i].Devices.Results[j] = devices[j]
+			if id := devices[j].ShareID; id != nil {
+				number, known := numbers[*id]
+				if !known {
+					number = len(numbers)
+					numbers[*id] = number
+				}
+				numbered[i].Devices.Results[j].ShareID = ptr.To(types.UID(fmt.Sprintf("share-%d", number)))
+			}
+		}
+	}
+	return numbered
+}

@@ -20,8 +20,9 @@ WITHOUT_KUBERNETES := go run ./tools/cmd/packages -without k8s.io/kubernetes $(P
 # Runs a command in the directory of each module, on its own go.mod.
 EACH_MODULE = set -e; for module in $(MODULES); do echo "$$module:" $(1); (cd "$$module" && GOWORK=off $(1)); done
 
-FUZZTIME ?= 10s
+CASES ?= 50000
 DURATION ?= 1h
+FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
@@ -75,8 +76,8 @@ tidy-check: ## Report modules whose go.mod or go.sum is not tidy
 conformance: ## Run upstream's own allocator suite on our allocator
 	@go run ./tools/conformance
 
-difftest: ## Compare with upstream's allocator on random clusters, about 3 minutes
-	@go run ./tools/cmd/figure -prefix 'difftest: ' -- \
+difftest: ## Compare with upstream's allocator on CASES random cases, about 3 minutes
+	@DRAY_DIFFTEST_CASES=$(CASES) go run ./tools/cmd/figure -prefix 'difftest: ' -- \
 	go test ./allocator/difftest -run '^TestDifferential$$' -v -count=1 -timeout 30m
 
 difftest-long: ## The same for DURATION, by default 1h

@@ -56,9 +56,8 @@ var ImportRules = []ImportRule{
 		Why:     "the allocator does no I/O and is tested without a server; callers bring listers and slices",
 	},
 	{
-		From:   []string{"allocator/..."},
-		Except: testPackages,
-		Of:     []string{"k8s.io/dynamic-resource-allocation/structured"},
+		From: []string{"allocator/..."},
+		Of:   []string{"k8s.io/dynamic-resource-allocation/structured"},
 		Why: "only tests compare with upstream's allocator; a patched copy of that package imports ours, " +
 			"which would be a cycle (structured/schedulerapi is the part to use)",
 	},

@@ -54,7 +54,7 @@ func TestAllocatorImportRules(t *testing.T) {
 		"no server code":             {"allocator/difftest/d_test.go", []string{"k8s.io/kubernetes/pkg/apis/core"}, []string{"allocator/difftest/d_test.go:4: "}},
 		"no structured":              {"allocator/a.go", []string{structured + "/schedulerapi", structured}, []string{"allocator/a.go:5: "}},
 		"structured in tests":        {"allocator/a_test.go", []string{structured}, nil},
-		"structured in test package": {"allocator/difftest/d.go", []string{structured}, nil},
+		"structured in test package": {"allocator/difftest/d.go", []string{structured}, []string{"allocator/difftest/d.go:4: "}},
 		"façade":                     {"allocator/a.go", []string{api, dracel, "context"}, nil},
 		"bitset":                     {"allocator/internal/bitset/b.go", []string{"math/bits", ours("allocator/internal/index")}, []string{"allocator/internal/bitset/b.go:5: "}},
 		"index":                      {"allocator/internal/index/i.go", []string{ours("allocator/internal/bitset"), "example.com/maps"}, []string{"allocator/internal/index/i.go:5: "}},

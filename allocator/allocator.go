@@ -3,49 +3,135 @@ package allocator
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/dynamic-resource-allocation/cel"
-	"k8s.io/dynamic-resource-allocation/structured/schedulerapi"
+
+	"github.com/dray-dev/dray/allocator/internal/inventory"
+	"github.com/dray-dev/dray/allocator/internal/request"
+	"github.com/dray-dev/dray/allocator/internal/result"
+	"github.com/dray-dev/dray/allocator/internal/search"
+	"github.com/dray-dev/dray/allocator/internal/selector"
 )
 
-// DeviceClassLister finds device classes by name, like the scheduler's lister.
-type DeviceClassLister interface {
-	List() ([]*resourceapi.DeviceClass, error)
-	Get(className string) (*resourceapi.DeviceClass, error)
+// Allocator allocates claims in one state of the cluster. It is safe for
+// concurrent use. It does not remember what it has allocated: each answer is
+// for the state that it was made with.
+type Allocator struct {
+	features  request.Features
+	snapshot  *inventory.Snapshot
+	usage     *inventory.Usage
+	classes   request.ClassLister
+	evaluator *selector.Evaluator
+	shareID   func() types.UID
+
+	// compiled are the claims of the latest call: all nodes are asked about the same.
+	compiled atomic.Pointer[compiledClaims]
+	steps    atomic.Int64
 }
 
-type Inventory struct{ shareID func() types.UID }
-
-type Option func(*Inventory)
-
-func WithShareIDs(next func() types.UID) Option { return func(inv *Inventory) { inv.shareID = next } }
-
-func NewInventory(options ...Option) *Inventory { return &Inventory{} }
-
-func (inv *Inventory) NewAllocator(
-	ctx context.Context,
-	features Features,
-	allocatedState schedulerapi.AllocatedState,
-	classLister DeviceClassLister,
-	slices []*resourceapi.ResourceSlice,
-	celCache *cel.Cache,
-) (*Allocator, error) {
-	return &Allocator{}, nil
+type compiledClaims struct {
+	api    []*resourceapi.ResourceClaim
+	claims *request.Claims
 }
 
-type Allocator struct{}
-
-func (a *Allocator) Allocate(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
-	return nil, errors.New("not written yet")
-}
-
-// Stats counts work exactly, so that it can gate a change without noise.
+// Stats counts work exactly, so that counts can gate a change without noise.
 type Stats struct {
-	Steps               int64 // search steps, counted as upstream counts its allocateOne invocations
-	SelectorEvaluations int64 // CEL evaluations of a selector or derived attribute on a device
+	// Steps is the number of nodes of search trees that were entered. Upstream
+	// counts its calls of allocateOne in the same way.
+	Steps int64
+	// SelectorEvaluations is the number of times a CEL expression was evaluated
+	// on a device.
+	SelectorEvaluations int64
 }
 
-func (a *Allocator) Stats() Stats { return Stats{} }
+// Stats returns the work of all calls so far.
+func (a *Allocator) Stats() Stats {
+	return Stats{Steps: a.steps.Load(), SelectorEvaluations: a.evaluator.Evaluations.Load()}
+}
+
+// Allocate finds devices on the node for all of the claims, which are not
+// allocated yet. The package documentation says what its five outcomes mean.
+//
+// Among all ways to satisfy the claims it takes upstream's: the first in the
+// order of claims, requests, alternatives and devices, where devices come by
+// driver and pool name (pools with binding conditions last), slice name, and
+// position in the slice.
+func (a *Allocator) Allocate(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim) (results []resourceapi.AllocationResult, err error) {
+	defer recoverTo(&err)
+	if node == nil {
+		return nil, &InputError{Err: errors.New("allocate claims: node is nil")}
+	}
+	view, err := a.snapshot.Node(node, inventory.Variant{
+		Partitionable:       a.features.PartitionableDevices,
+		CompatibilityGroups: a.features.CompatibilityGroups,
+	})
+	if err != nil {
+		return nil, selectionError(err)
+	}
+	compiled, err := a.compile(claims)
+	if err != nil {
+		return nil, err
+	}
+	bound, err := request.Bind(ctx, compiled, request.Target{API: node, Node: view, Usage: a.usage, Evaluator: a.evaluator})
+	if err != nil {
+		return nil, contextError(ctx, err)
+	}
+	outcome := search.Run(ctx, &bound.Problem)
+	a.steps.Add(outcome.Steps)
+	switch {
+	case outcome.Interrupted != nil:
+		return nil, gaveUp(outcome.Interrupted)
+	case outcome.Fault != nil:
+		return nil, contextError(ctx, bound.FaultError(ctx, outcome.Fault))
+	case outcome.Solution != nil:
+		return result.Write(bound, outcome.Solution, a.shareID)
+	}
+	if view.Invalid() != nil {
+		return nil, fmt.Errorf("invalid resource pools were encountered%w", ErrFailedOnNode)
+	}
+	return nil, nil
+}
+
+// compile reuses what was compiled for the call before, if the claims are the
+// same objects.
+func (a *Allocator) compile(claims []*resourceapi.ResourceClaim) (*request.Claims, error) {
+	if latest := a.compiled.Load(); latest != nil && slices.Equal(latest.api, claims) {
+		return latest.claims, nil
+	}
+	compiled, err := request.Compile(a.features, a.classes, claims)
+	if err != nil {
+		return nil, err
+	}
+	a.compiled.Store(&compiledClaims{api: slices.Clone(claims), claims: compiled})
+	return compiled, nil
+}
+
+// contextError marks an error that is the context's own.
+func contextError(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+		return gaveUp(cause)
+	}
+	return err
+}
+
+func selectionError(err error) error {
+	var selection *inventory.SelectionError
+	if errors.As(err, &selection) {
+		return &InputError{Device: selection.Device, Err: err}
+	}
+	return err
+}
+
+// recoverTo turns a panic into an *InternalError: a defect in allocating for
+// one pod must not end the scheduler.
+func recoverTo(err *error) {
+	if cause := recover(); cause != nil {
+		*err = &InternalError{Cause: cause, Stack: debug.Stack()}
+	}
+}

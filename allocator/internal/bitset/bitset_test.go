@@ -1,0 +1,111 @@
+package bitset
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// members is the dumb twin: a sorted slice of the members below n.
+func members(n int, has func(int) bool) []int {
+	var list []int
+	for i := range n {
+		if has(i) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+func random(r *rand.Rand, n int) Set {
+	s := New(n)
+	for i := range n {
+		if r.IntN(3) == 0 {
+			s.Add(i)
+		}
+	}
+	return s
+}
+
+func TestOperationsAgreeWithMembershipOneByOne(t *testing.T) {
+	const seed = 1
+	r := rand.New(rand.NewPCG(seed, seed))
+	for _, n := range []int{1, 63, 64, 65, 128, 200} {
+		for range 200 {
+			a, b := random(r, n), random(r, n)
+			check := func(name string, got Set, want func(i int) bool) {
+				t.Helper()
+				if list := members(n, want); !slices.Equal(slices.Collect(got.All), list) {
+					t.Fatalf("seed %d, n %d: %s of %v and %v is %v, want %v", seed, n, name, a, b, got, list)
+				}
+			}
+			and, andNot, or := a.Clone(), a.Clone(), a.Clone()
+			and.And(b)
+			andNot.AndNot(b)
+			or.Or(b)
+			check("And", and, func(i int) bool { return a.Has(i) && b.Has(i) })
+			check("AndNot", andNot, func(i int) bool { return a.Has(i) && !b.Has(i) })
+			check("Or", or, func(i int) bool { return a.Has(i) || b.Has(i) })
+			if got, want := a.Intersects(b), !and.Empty(); got != want {
+				t.Fatalf("seed %d: Intersects of %v and %v is %v", seed, a, b, got)
+			}
+			if got, want := a.Count(), len(slices.Collect(a.All)); got != want {
+				t.Fatalf("seed %d: Count of %v is %d, want %d", seed, a, got, want)
+			}
+			checkNext(t, seed, n, a, b, andNot)
+		}
+	}
+}
+
+func checkNext(t *testing.T, seed, n int, a, b, andNot Set) {
+	t.Helper()
+	for from := range n + 70 {
+		wantMember, wantOK := 0, false
+		for i := from; i < n; i++ {
+			if andNot.Has(i) {
+				wantMember, wantOK = i, true
+				break
+			}
+		}
+		if got, ok := a.NextAndNot(b, from); got != wantMember || ok != wantOK {
+			t.Fatalf("seed %d: NextAndNot(%v, %v, %d) = %d %v, want %d %v", seed, a, b, from, got, ok, wantMember, wantOK)
+		}
+		if got, ok := andNot.Next(from); got != wantMember || ok != wantOK {
+			t.Fatalf("seed %d: Next(%v, %d) = %d %v, want %d %v", seed, andNot, from, got, ok, wantMember, wantOK)
+		}
+	}
+}
+
+func TestFullHasExactlyTheFirstN(t *testing.T) {
+	for _, n := range []int{0, 1, 63, 64, 65, 128} {
+		s := Full(n)
+		if s.Count() != n {
+			t.Errorf("Full(%d) has %d members", n, s.Count())
+		}
+		if n > 0 && !s.Has(n-1) {
+			t.Errorf("Full(%d) lacks %d", n, n-1)
+		}
+	}
+}
+
+func TestEqualComparesLengthAndMembers(t *testing.T) {
+	a := Full(64)
+	if !a.Equal(a.Clone()) || a.Equal(Full(65)) || a.Equal(New(64)) {
+		t.Fatal("Equal is wrong")
+	}
+}
+
+func BenchmarkNextAndNot(b *testing.B) {
+	for _, words := range []int{1, 2, 16} {
+		s, t := Full(words*WordBits), Full(words*WordBits-1)
+		t = append(t, make(Set, words-len(t))...)
+		b.Run("words="+strconv.Itoa(words), func(b *testing.B) {
+			for b.Loop() {
+				if _, ok := s.NextAndNot(t, 0); !ok {
+					b.Fatal("the last member is missing")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,168 @@
+package index
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// Exact is a quantity without rounding. Most quantities are a whole number of
+// thousandths that fits 64 bits; the others keep unlimited precision.
+type Exact struct {
+	// Milli is the value in thousandths where Wide is nil.
+	Milli int64
+	// Wide × 10^-Digits is the value where Wide is not nil.
+	Wide   *big.Int
+	Digits int
+}
+
+// maxDigits bounds the power of ten that an Exact may carry in either
+// direction, so that one absurd quantity cannot fill the memory.
+const maxDigits = 1000
+
+// NewWide returns unscaled × 10^-digits. It refuses an exponent beyond ±1000:
+// no device has such a capacity, and its digits would not fit in memory.
+func NewWide(unscaled *big.Int, digits int) (Exact, error) {
+	if digits > maxDigits || digits < -maxDigits {
+		return Exact{}, fmt.Errorf("exponent %d is outside ±%d", -digits, maxDigits)
+	}
+	if digits < 0 {
+		unscaled, digits = shift(unscaled, -digits), 0
+	}
+	return Exact{Wide: unscaled, Digits: digits}, nil
+}
+
+// shift returns v × 10^by.
+func shift(v *big.Int, by int) *big.Int {
+	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(by)), nil)
+	return power.Mul(power, v)
+}
+
+// milliDigits is the unit of narrow amounts.
+const milliDigits = 3
+
+func (e Exact) wide(digits int) *big.Int {
+	if e.Wide == nil {
+		return shift(big.NewInt(e.Milli), digits-milliDigits)
+	}
+	return shift(e.Wide, digits-e.Digits)
+}
+
+// Amounts is a vector of quantities in one unit, which it shares with every
+// other vector made by the same call of NewAmounts.
+//
+// Exactly one of two forms holds:
+//
+//  1. Wide is nil: entry i is Narrow[i] thousandths, and the absolute values of
+//     all entries of all vectors made together sum to less than 2^62. So a sum
+//     that uses each entry once cannot overflow.
+//  2. Wide is not nil: entry i is Wide[i] in a common power of ten, Narrow is nil.
+//
+// The second form exists for quantities such as 1n or 1e20; it is exact and
+// slow.
+type Amounts struct {
+	Narrow []int64
+	Wide   []*big.Int
+}
+
+// narrowLimit bounds the sum of form 1.
+const narrowLimit = 1 << 62
+
+// NewAmounts returns one vector for each list, all in one unit.
+func NewAmounts(lists ...[]Exact) []Amounts {
+	digits, narrow := milliDigits, true
+	sum := int64(0)
+	for _, list := range lists {
+		for _, e := range list {
+			if e.Wide != nil {
+				narrow = false
+				digits = max(digits, e.Digits)
+				continue
+			}
+			size := e.Milli
+			if size < 0 {
+				size = -size
+			}
+			if size < 0 || size >= narrowLimit-sum {
+				narrow = false
+				continue
+			}
+			sum += size
+		}
+	}
+	vectors := make([]Amounts, len(lists))
+	for i, list := range lists {
+		if narrow {
+			vectors[i].Narrow = make([]int64, len(list))
+		} else {
+			vectors[i].Wide = make([]*big.Int, len(list))
+		}
+		for j, e := range list {
+			if narrow {
+				vectors[i].Narrow[j] = e.Milli
+			} else {
+				vectors[i].Wide[j] = e.wide(digits)
+			}
+		}
+	}
+	return vectors
+}
+
+// Len is the number of entries.
+func (a Amounts) Len() int { return len(a.Narrow) + len(a.Wide) }
+
+// Clone returns an independent copy.
+func (a Amounts) Clone() Amounts {
+	if a.Wide == nil {
+		return Amounts{Narrow: append([]int64(nil), a.Narrow...)}
+	}
+	wide := make([]*big.Int, len(a.Wide))
+	for i, v := range a.Wide {
+		wide[i] = new(big.Int).Set(v)
+	}
+	return Amounts{Wide: wide}
+}
+
+// Sub takes entry j of b, which has a's unit, from entry i.
+func (a Amounts) Sub(i int, b Amounts, j int) {
+	if a.Wide == nil {
+		a.Narrow[i] -= b.Narrow[j]
+		return
+	}
+	a.Wide[i].Sub(a.Wide[i], b.Wide[j])
+}
+
+// Add puts entry j of b, which has a's unit, onto entry i.
+func (a Amounts) Add(i int, b Amounts, j int) {
+	if a.Wide == nil {
+		a.Narrow[i] += b.Narrow[j]
+		return
+	}
+	a.Wide[i].Add(a.Wide[i], b.Wide[j])
+}
+
+// Negative says whether entry i is below zero.
+func (a Amounts) Negative(i int) bool {
+	if a.Wide == nil {
+		return a.Narrow[i] < 0
+	}
+	return a.Wide[i].Sign() < 0
+}
+
+// Covers says whether every entry is at least the entry of b, which has a's
+// unit and length.
+func (a Amounts) Covers(b Amounts) bool {
+	if a.Wide == nil {
+		for i, v := range a.Narrow {
+			if v < b.Narrow[i] {
+				return false
+			}
+		}
+		return true
+	}
+	for i, v := range a.Wide {
+		if v.Cmp(b.Wide[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,42 @@
+package inventory
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// SelectionError says that a slice's, or a device's, node selector cannot be
+// used: nobody can tell which nodes reach its devices.
+type SelectionError struct {
+	// Slice is the name of the ResourceSlice.
+	Slice string
+	// Device is the device as published, empty where the selector is the slice's.
+	Device string
+	Err    error
+}
+
+func (e *SelectionError) Error() string {
+	if e.Device == "" {
+		return fmt.Sprintf("gather pool information: failed to perform node selection for slice %s: %v", e.Slice, e.Err)
+	}
+	return fmt.Sprintf("gather pool information: failed to perform node selection for device %s in slice %s: %v", e.Device, e.Slice, e.Err)
+}
+
+func (e *SelectionError) Unwrap() error { return e.Err }
+
+func (s *Slice) selectionError(device string, err error) error {
+	return &SelectionError{Slice: s.API.Name, Device: device, Err: err}
+}
+
+// selectorError renders the selector only when somebody reads the message.
+type selectorError struct {
+	selector *corev1.NodeSelector
+	err      error
+}
+
+func (e *selectorError) Error() string {
+	return fmt.Sprintf("failed to parse node selector %s: %v", e.selector.String(), e.err)
+}
+
+func (e *selectorError) Unwrap() error { return e.err }

@@ -1,0 +1,28 @@
+package inventory
+
+import (
+	"math"
+	"math/big"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/dray-dev/dray/allocator/internal/index"
+)
+
+// Exact converts a quantity without rounding. It fails for exponents that no
+// device has (see index.NewWide).
+func Exact(q resource.Quantity) (index.Exact, error) {
+	if whole, ok := q.AsInt64(); ok && whole <= math.MaxInt64/1000 && whole >= math.MinInt64/1000 {
+		return index.Exact{Milli: whole * 1000}, nil
+	}
+	// AsDec changes its receiver, which is this function's own copy.
+	dec := q.AsDec()
+	unscaled, digits := dec.UnscaledBig(), int(dec.Scale())
+	if digits >= 0 && digits <= 3 && unscaled.IsInt64() {
+		factor := [...]int64{1000, 100, 10, 1}[digits]
+		if v := unscaled.Int64(); v <= math.MaxInt64/factor && v >= math.MinInt64/factor {
+			return index.Exact{Milli: v * factor}, nil
+		}
+	}
+	return index.NewWide(new(big.Int).Set(unscaled), digits)
+}

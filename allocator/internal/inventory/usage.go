@@ -1,0 +1,145 @@
+package inventory
+
+import (
+	"sync"
+
+	"k8s.io/dynamic-resource-allocation/structured/schedulerapi"
+
+	"github.com/dray-dev/dray/allocator/internal/bitset"
+	"github.com/dray-dev/dray/allocator/internal/index"
+)
+
+// Usage is what the allocated claims hold of the devices, for one allocated
+// state. It is worked out for a pool when the pool is first asked about; the
+// state must not change. Usage is safe for concurrent use.
+type Usage struct {
+	state schedulerapi.AllocatedState
+
+	sharedOnce sync.Once
+	shared     map[schedulerapi.DeviceID]struct{}
+
+	mu    sync.Mutex
+	pools map[*Pool]*PoolUsage
+	left  map[*members]countersUsage
+}
+
+// NewUsage wraps an allocated state, without looking at it.
+func NewUsage(state schedulerapi.AllocatedState) *Usage {
+	return &Usage{state: state, pools: make(map[*Pool]*PoolUsage), left: make(map[*members]countersUsage)}
+}
+
+// PoolUsage is the usage of one pool's devices. It is shared and read-only.
+type PoolUsage struct {
+	// InUse: a claim has the device for itself.
+	InUse bitset.Set
+	// Shared: claims have shares of the device.
+	Shared bitset.Set
+	// Left is what the pool's counters still hold, by counter; empty without counters.
+	Left index.Amounts
+	// Groups is the state of each counter set.
+	Groups []index.GroupState
+}
+
+// Pool returns the usage of a pool.
+func (u *Usage) Pool(p *Pool) *PoolUsage {
+	u.mu.Lock()
+	usage, ok := u.pools[p]
+	u.mu.Unlock()
+	if ok {
+		return usage
+	}
+	usage = u.work(p)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.pools[p] = usage
+	return usage
+}
+
+// Consumed returns what the shares of a device have taken of its capacity; nil
+// where nothing is recorded. The result must not be modified.
+func (u *Usage) Consumed(id schedulerapi.DeviceID) schedulerapi.ConsumedCapacity {
+	return u.state.AggregatedCapacity[id]
+}
+
+func (u *Usage) work(p *Pool) *PoolUsage {
+	usage := &PoolUsage{InUse: bitset.New(p.Devices), Shared: bitset.New(p.Devices)}
+	anyShared := len(u.state.AllocatedSharedDeviceIDs) > 0 || len(u.state.AggregatedCapacity) > 0
+	if len(u.state.AllocatedDevices) > 0 || anyShared {
+		for device := range p.Devices {
+			id := p.DeviceID(device)
+			if u.state.AllocatedDevices.Has(id) {
+				usage.InUse.Add(device)
+			}
+			if anyShared && u.isShared(id) {
+				usage.Shared.Add(device)
+			}
+		}
+	}
+	if p.members != nil {
+		counters := u.counters(p.members)
+		usage.Left = counters.left
+		usage.Groups = p.groupStates(counters.allocated)
+	}
+	return usage
+}
+
+// isShared says whether any share of the device is known, be it by its ID or
+// only by what it consumes.
+func (u *Usage) isShared(id schedulerapi.DeviceID) bool {
+	if _, found := u.state.AggregatedCapacity[id]; found {
+		return true
+	}
+	u.sharedOnce.Do(func() {
+		u.shared = make(map[schedulerapi.DeviceID]struct{}, len(u.state.AllocatedSharedDeviceIDs))
+		for id := range u.state.AllocatedSharedDeviceIDs {
+			u.shared[id.GetDeviceID()] = struct{}{}
+		}
+	})
+	_, found := u.shared[id]
+	return found
+}
+
+type countersUsage struct {
+	allocated bitset.Set
+	left      index.Amounts
+}
+
+// counters adds up what the allocated members draw. A device whose allocation
+// is recorded but that is no longer published draws nothing, as upstream has it.
+func (u *Usage) counters(m *members) countersUsage {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	usage, ok := u.left[m]
+	if !ok {
+		usage.allocated = bitset.New(m.Members)
+		for _, member := range m.drawing {
+			if u.state.AllocatedDevices.Has(member.id) || u.isShared(member.id) {
+				usage.allocated.Add(member.number)
+			}
+		}
+		usage.left = m.Left(usage.allocated)
+		u.left[m] = usage
+	}
+	return usage
+}
+
+// groupStates places the allocated members on the counter sets: first those
+// that the node reaches. The order only matters where members are allocated
+// together that should not be; then the first one decides, as upstream has it.
+func (p *Pool) groupStates(allocated bitset.Set) []index.GroupState {
+	states := make([]index.GroupState, len(p.members.Sets))
+	if allocated.Empty() {
+		return states
+	}
+	others := allocated.Clone()
+	for _, member := range p.MemberOf {
+		if allocated.Has(member) {
+			p.members.Place(states, member)
+			others.Remove(member)
+		}
+	}
+	for member := range others.All {
+		p.members.Place(states, member)
+	}
+	return states
+}

@@ -1,0 +1,263 @@
+package request
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/dray-dev/dray/allocator/internal/bitset"
+	"github.com/dray-dev/dray/allocator/internal/index"
+	"github.com/dray-dev/dray/allocator/internal/inventory"
+	"github.com/dray-dev/dray/allocator/internal/search"
+	"github.com/dray-dev/dray/allocator/internal/selector"
+)
+
+// Target is the node that claims are bound to, with the state that goes with it.
+type Target struct {
+	API *corev1.Node
+	// Node is what API reaches.
+	Node *inventory.Node
+	// Usage is what other claims hold.
+	Usage *inventory.Usage
+	// Evaluator evaluates the selectors.
+	Evaluator *selector.Evaluator
+}
+
+// Bound is a problem together with what its numbers stand for.
+type Bound struct {
+	Problem search.Problem
+	Claims  *Claims
+	Target
+	usage []*inventory.PoolUsage
+}
+
+// Bind makes the problem of allocating the claims on the target. Errors are an
+// *InputError, an error that matches ErrFailedOnNode, or the context's cause.
+func Bind(ctx context.Context, claims *Claims, target Target) (*Bound, error) {
+	b := &binder{Bound: &Bound{Claims: claims, Target: target}, ctx: ctx}
+	b.bindNode()
+	b.Problem.Claims = make([]search.Claim, len(claims.Claims))
+	for i, claim := range claims.Claims {
+		if err := b.bindClaim(i, claim); err != nil {
+			return nil, err
+		}
+	}
+	b.finishShares()
+	return b.Bound, nil
+}
+
+type binder struct {
+	*Bound
+	ctx context.Context
+	// multi are the devices that can be shared, while that feature is on.
+	multi  bitset.Set
+	shares []*deviceShares
+	// tooFull are unshared devices that a request for all counts, by their
+	// capacity when empty, but that have too little left.
+	tooFull bitset.Set
+	// sharesOf is the index in shares by position, -1 for none.
+	sharesOf []int32
+}
+
+func (b *binder) bindNode() {
+	node, features := b.Node, &b.Claims.Features
+	p := &b.Problem
+	p.Width, p.WordPool = node.Width(), node.WordPool
+	p.MaxResults = resourceapi.AllocationResultsMaxSize
+	p.GroupsEnforced = features.CompatibilityGroups
+	p.InUse, p.Shared, p.MultiAllocatable = node.NewSet(), node.NewSet(), node.NewSet()
+	p.Pools = make([]search.Pool, len(node.Pools))
+	b.usage = make([]*inventory.PoolUsage, len(node.Pools))
+	for i, pool := range node.Pools {
+		p.Pools[i].First = node.Position(i, 0)
+		if pool.Status != index.Usable {
+			continue
+		}
+		usage := b.Usage.Pool(pool)
+		b.usage[i] = usage
+		node.Part(p.InUse, i).Or(usage.InUse)
+		node.Part(p.Shared, i).Or(usage.Shared)
+		if features.ConsumableCapacity {
+			node.Part(p.MultiAllocatable, i).Or(pool.MultiAllocatable)
+		}
+		if pool.Counters != nil {
+			p.Pools[i] = search.Pool{First: p.Pools[i].First, Counters: pool.Counters, MemberOf: pool.MemberOf, Left: usage.Left, Groups: usage.Groups}
+		}
+	}
+	b.multi, b.tooFull = p.MultiAllocatable, node.NewSet()
+	b.sharesOf = make([]int32, p.Width)
+	for i := range b.sharesOf {
+		b.sharesOf[i] = -1
+	}
+}
+
+func (b *binder) bindClaim(number int, claim *Claim) error {
+	bound := &b.Problem.Claims[number]
+	bound.Requests = make([]search.Request, len(claim.Requests))
+	needed := 0
+	for i := range claim.Requests {
+		request := &claim.Requests[i]
+		fewest, err := b.bindRequest(claim, request, &bound.Requests[i])
+		if err != nil {
+			return err
+		}
+		if fewest > resourceapi.AllocationResultsMaxSize-needed {
+			return &InputError{Claim: claim.Name, Request: request.API.Name, Err: fmt.Errorf(
+				"claim %s, request %s: adding %d devices exceeds the claim limit of %d, with %d already accounted for",
+				claim.Name, request.API.Name, fewest, resourceapi.AllocationResultsMaxSize, needed)}
+		}
+		needed += fewest
+	}
+	for i := range claim.Constraints {
+		if err := claim.Constraints[i].err; err != nil {
+			return err
+		}
+	}
+	return b.bindConstraints(claim, bound)
+}
+
+// bindRequest returns the smallest number of devices that satisfies the request.
+func (b *binder) bindRequest(claim *Claim, request *Request, bound *search.Request) (fewest int, err error) {
+	if request.err != nil {
+		return 0, request.err
+	}
+	bound.Prioritized = request.Prioritized
+	bound.Alternatives = make([]search.Alternative, len(request.Alternatives))
+	for i := range request.Alternatives {
+		alternative, result := &request.Alternatives[i], &bound.Alternatives[i]
+		if alternative.err != nil {
+			return 0, alternative.err
+		}
+		if alternative.All {
+			err = b.bindAll(claim, alternative, result)
+		} else {
+			err = b.bindCount(alternative, result)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if i == 0 || result.Count < fewest {
+			fewest = result.Count
+		}
+	}
+	return fewest, nil
+}
+
+func (b *binder) bindCount(a *Alternative, bound *search.Alternative) error {
+	bound.Count, bound.Admin = a.Count, a.Admin
+	bound.Candidates, bound.Faulty = b.Node.NewSet(), b.Node.NewSet()
+	for i, pool := range b.Node.Pools {
+		if pool.Status != index.Usable {
+			continue
+		}
+		match, faulty, err := b.selected(i, a)
+		if err != nil {
+			return err
+		}
+		if b.Claims.Features.ConsumableCapacity {
+			b.meter(i, a, bound, match, faulty)
+		}
+		b.dropUnavailable(i, a, match)
+		b.Node.Part(bound.Candidates, i).Or(match)
+		b.Node.Part(bound.Faulty, i).Or(faulty)
+	}
+	return nil
+}
+
+// bindAll lists the devices of a request for all. Any fault in reach is an
+// error right away, as is a pool that could hold more devices than can be seen.
+func (b *binder) bindAll(claim *Claim, a *Alternative, bound *search.Alternative) error {
+	bound.All, bound.Admin = true, a.Admin
+	bound.Candidates, bound.Faulty = b.Node.NewSet(), b.Node.NewSet()
+	for i, pool := range b.Node.Pools {
+		switch pool.Status {
+		case index.Incomplete:
+			return unusable(claim, a, pool, "being updated")
+		case index.Invalid:
+			return unusable(claim, a, pool, "invalid")
+		}
+		match, faulty, err := b.selected(i, a)
+		if err != nil {
+			return err
+		}
+		if b.Claims.Features.ConsumableCapacity {
+			b.meter(i, a, bound, match, faulty)
+		}
+		if device, found := faulty.Next(0); found {
+			return b.candidateError(b.ctx, claim, a, i, device)
+		}
+		for device := range match.All {
+			bound.Members = append(bound.Members, b.Node.Position(i, device))
+		}
+		b.dropUnavailable(i, a, match)
+		match.AndNot(b.Node.Part(b.tooFull, i))
+		b.Node.Part(bound.Candidates, i).Or(match)
+	}
+	bound.Count = len(bound.Members)
+	return nil
+}
+
+// unusable fails the node: another may not reach the pool (docs/deviations.md 1).
+func unusable(claim *Claim, a *Alternative, pool *inventory.Pool, state string) error {
+	return fmt.Errorf("claim %s, request %s: asks for all devices, but resource pool %s is currently %s%w", claim.Name, a.Name, pool, state, ErrFailedOnNode)
+}
+
+// selected returns the devices of a pool that pass the selectors, and those for
+// which that cannot be said. The sets are the caller's and disjoint.
+func (b *binder) selected(number int, a *Alternative) (match, faulty bitset.Set, err error) {
+	pool := b.Node.Pools[number]
+	match, faulty = bitset.Full(pool.Devices), bitset.New(pool.Devices)
+	if !b.Claims.Features.DeviceBindingAndStatus {
+		match.AndNot(pool.Binding)
+	}
+	for _, s := range a.Selectors {
+		// The first selector that does not match keeps the others from being asked.
+		if match.Empty() {
+			break
+		}
+		verdict, err := b.Evaluator.Verdict(b.ctx, &pool.Selectors, s.Expression, pool)
+		if err != nil {
+			return nil, nil, err
+		}
+		for w := range match {
+			faulty[w] |= match[w] & verdict.Fault[w]
+		}
+		match.And(verdict.Match)
+	}
+	if reach := &b.Node.Reach[number]; reach.Matches != nil {
+		for w := range match {
+			faulty[w] |= match[w] & reach.Faulty[w]
+			match[w] &= reach.Matches[w] | ^pool.PerDevice[w]
+		}
+	}
+	return match, faulty, nil
+}
+
+// dropUnavailable removes the devices that no state of the search makes
+// available to the request. Upstream finds that out after the selectors and the
+// capacity, so no fault is hidden by it.
+func (b *binder) dropUnavailable(number int, a *Alternative, match bitset.Set) {
+	pool, features := b.Node.Pools[number], &b.Claims.Features
+	if !features.OptionalNodeOperations || !supportsSkipping(b.API) {
+		match.AndNot(pool.SkipsNodeOperations)
+	}
+	if !features.PartitionableDevices {
+		match.AndNot(pool.ConsumesCounters)
+	}
+	if features.DeviceTaints {
+		for device := range pool.Tainted.All {
+			if match.Has(device) && !tolerated(pool.At(device).Taints, a.Tolerations) {
+				match.Remove(device)
+			}
+		}
+	}
+	if !a.Admin {
+		multi := b.Node.Part(b.multi, number)
+		for w := range match {
+			// docs/deviations.md 4.
+			match[w] &^= b.usage[number].Shared[w] &^ multi[w]
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package request
+
+import (
+	"fmt"
+
+	resourceapi "k8s.io/api/resource/v1"
+)
+
+// Features is what the compiler has to know; the fields are those of
+// allocator.Features, whose documentation says what each means.
+type Features struct {
+	AdminAccess, CompatibilityGroups, ConsumableCapacity, DerivedAttributes           bool
+	DeviceBindingAndStatus, DeviceTaints, FractionalCapacityRange                     bool
+	ListTypeAttributes, OptionalNodeOperations, PartitionableDevices, PrioritizedList bool
+}
+
+// ClassLister finds device classes.
+type ClassLister interface {
+	Get(className string) (*resourceapi.DeviceClass, error)
+}
+
+// Claims are compiled claims. They are immutable and hold for any node, as long
+// as claims, classes and features stay what they are.
+type Claims struct {
+	Features Features
+	Claims   []*Claim
+}
+
+// Claim is one compiled claim.
+type Claim struct {
+	API *resourceapi.ResourceClaim
+	// Name is namespace/name.
+	Name        string
+	Requests    []Request
+	Constraints []Constraint
+}
+
+// Request is one compiled request.
+type Request struct {
+	API *resourceapi.DeviceRequest
+	// err is found before any alternative is looked at.
+	err          error
+	Prioritized  bool
+	Alternatives []Alternative
+}
+
+// Alternative is a request, or one subrequest of it.
+type Alternative struct {
+	// Name is the request's, or the subrequest's; Parent is then the request's.
+	Name, Parent string
+	// Class is the device class; nil only if err is set.
+	Class *resourceapi.DeviceClass
+	All   bool
+	// Count is the number of devices wanted, unless All is set.
+	Count       int
+	Admin       bool
+	Selectors   []Selector
+	Tolerations []resourceapi.DeviceToleration
+	// Capacity is what is asked of a share; nil asks for nothing in particular.
+	Capacity *resourceapi.CapacityRequirements
+	// derived are the expressions of derived attributes, by full name.
+	derived map[resourceapi.FullyQualifiedName]string
+	err     error
+}
+
+// Selector is one CEL selector, of the class or of the request.
+type Selector struct {
+	Expression string
+	// OfClass: the selector is the class's. Index is its place in that list.
+	OfClass bool
+	Index   int
+}
+
+// Constraint is one compiled constraint.
+type Constraint struct {
+	// Attribute is the full name of what is compared.
+	Attribute resourceapi.FullyQualifiedName
+	Distinct  bool
+	// requests are the names that the constraint is for; empty means all.
+	requests []string
+	err      error
+}
+
+// FullName is the name in allocation results: request or request/subrequest.
+func (a *Alternative) FullName() string {
+	if a.Parent == "" {
+		return a.Name
+	}
+	return a.Parent + "/" + a.Name
+}
+
+// covers says whether the constraint is for the alternative. The name of a
+// request stands for all its subrequests.
+func (c *Constraint) covers(a *Alternative) bool {
+	if len(c.requests) == 0 {
+		return true
+	}
+	for _, name := range c.requests {
+		if name == a.FullName() || a.Parent != "" && name == a.Parent {
+			return true
+		}
+	}
+	return false
+}
+
+// Compile reads the claims. Errors inside a claim are kept for Bind; the error
+// returned is about an input that is no claim at all.
+func Compile(features Features, classes ClassLister, claims []*resourceapi.ResourceClaim) (*Claims, error) {
+	compiled := &Claims{Features: features, Claims: make([]*Claim, len(claims))}
+	for i, api := range claims {
+		if api == nil {
+			return nil, &InputError{Err: fmt.Errorf("claim %d of %d is nil", i+1, len(claims))}
+		}
+		c := compiler{features: features, classes: classes, claim: &Claim{API: api, Name: claimName(api)}}
+		compiled.Claims[i] = c.compile()
+	}
+	return compiled, nil
+}
+
+type compiler struct {
+	features Features
+	classes  ClassLister
+	claim    *Claim
+}
+
+func (c *compiler) compile() *Claim {
+	spec := &c.claim.API.Spec.Devices
+	c.claim.Requests = make([]Request, len(spec.Requests))
+	for i := range spec.Requests {
+		c.claim.Requests[i] = c.request(&spec.Requests[i])
+	}
+	c.claim.Constraints = make([]Constraint, len(spec.Constraints))
+	for i := range spec.Constraints {
+		c.claim.Constraints[i] = c.constraint(i, &spec.Constraints[i])
+	}
+	return c.claim
+}
+
+func (c *compiler) request(api *resourceapi.DeviceRequest) Request {
+	r := Request{API: api, Prioritized: len(api.FirstAvailable) > 0}
+	r.err = c.refuse(api)
+	if !r.Prioritized {
+		r.Alternatives = []Alternative{c.exactly(api)}
+		return r
+	}
+	r.Alternatives = make([]Alternative, len(api.FirstAvailable))
+	for i := range api.FirstAvailable {
+		r.Alternatives[i] = c.subRequest(api, &api.FirstAvailable[i])
+	}
+	return r
+}
+
+// refuse reports what a request uses while the feature for it is off: ignoring
+// it would allocate something that nobody asked for.
+func (c *compiler) refuse(api *resourceapi.DeviceRequest) error {
+	sentence := ""
+	switch {
+	case !c.features.PrioritizedList && len(api.FirstAvailable) > 0:
+		sentence = fmt.Sprintf("request %s: has subrequests, but the DRAPrioritizedList feature is disabled", api.Name)
+	case c.features.ConsumableCapacity:
+	case api.Exactly != nil && api.Exactly.Capacity != nil:
+		sentence = fmt.Sprintf("request %s: has capacity requests, but the DRAConsumableCapacity feature is disabled", api.Name)
+	default:
+		for i := range api.FirstAvailable {
+			if api.FirstAvailable[i].Capacity != nil {
+				sentence = fmt.Sprintf("subrequest %s: has capacity requests, but the DRAConsumableCapacity feature is disabled", api.FirstAvailable[i].Name)
+				break
+			}
+		}
+	}
+	if sentence == "" {
+		return nil
+	}
+	return &InputError{Claim: c.claim.Name, Request: api.Name, Err: fmt.Errorf("claim %s, %s", c.claim.Name, sentence)}
+}
+
+func (c *compiler) exactly(api *resourceapi.DeviceRequest) Alternative {
+	exactly := api.Exactly
+	if exactly == nil {
+		exactly = &resourceapi.ExactDeviceRequest{} // Its missing class name is the error.
+	}
+	a := Alternative{
+		Name:        api.Name,
+		Admin:       exactly.AdminAccess != nil && *exactly.AdminAccess,
+		Tolerations: exactly.Tolerations,
+		Capacity:    exactly.Capacity,
+	}
+	a.err = c.fill(&a, common{
+		class:      exactly.DeviceClassName,
+		selectors:  exactly.Selectors,
+		mode:       exactly.AllocationMode,
+		count:      exactly.Count,
+		namesAdmin: exactly.AdminAccess != nil,
+		derived:    exactly.DerivedAttributes,
+	})
+	return a
+}
+
+func (c *compiler) subRequest(parent *resourceapi.DeviceRequest, api *resourceapi.DeviceSubRequest) Alternative {
+	a := Alternative{
+		Name:        api.Name,
+		Parent:      parent.Name,
+		Tolerations: api.Tolerations,
+		Capacity:    api.Capacity,
+	}
+	a.err = c.fill(&a, common{
+		class:     api.DeviceClassName,
+		selectors: api.Selectors,
+		mode:      api.AllocationMode,
+		count:     api.Count,
+		derived:   api.DerivedAttributes,
+	})
+	return a
+}
+
+// common is what requests and subrequests have in common.
+type common struct {
+	class      string
+	selectors  []resourceapi.DeviceSelector
+	mode       resourceapi.DeviceAllocationMode
+	count      int64
+	namesAdmin bool
+	derived    []resourceapi.DeviceDerivedAttribute
+}
+
+// fill completes the alternative, or returns the first thing wrong with it.
+func (c *compiler) fill(a *Alternative, in common) error {
+	if len(in.derived) > 0 {
+		if !c.features.DerivedAttributes {
+			return a.errorf(c.claim, "cannot handle request with derived attributes, the feature is disabled")
+		}
+		a.derived = make(map[resourceapi.FullyQualifiedName]string, len(in.derived))
+		for _, attribute := range in.derived {
+			a.derived[attribute.Name] = attribute.Expression
+		}
+	}
+	for i, selector := range in.selectors {
+		if selector.CEL == nil {
+			return c.selectorError(a, i, "CEL expression empty (unsupported selector type?)")
+		}
+	}
+	if !c.features.AdminAccess && in.namesAdmin {
+		return a.errorf(c.claim, "admin access is requested, but the feature is disabled")
+	}
+	if in.class == "" {
+		return a.errorf(c.claim, "missing device class name (unsupported request type?)")
+	}
+	if c.classes == nil {
+		return a.errorf(c.claim, "could not retrieve device class %s: no class lister was given to NewAllocator", in.class)
+	}
+	class, err := c.classes.Get(in.class)
+	if err != nil {
+		return a.errorf(c.claim, "could not retrieve device class %s: %w", in.class, err)
+	}
+	if class == nil {
+		return a.errorf(c.claim, "could not retrieve device class %s: the class lister returned none", in.class)
+	}
+	a.Class = class
+	for i, selector := range class.Spec.Selectors {
+		if selector.CEL == nil {
+			return &InputError{Claim: c.claim.Name, Request: a.FullName(), Class: class.Name,
+				Err: fmt.Errorf("class %s: selector #%d: CEL expression empty (unsupported selector type?)", class.Name, i)}
+		}
+		a.Selectors = append(a.Selectors, Selector{Expression: selector.CEL.Expression, OfClass: true, Index: i})
+	}
+	for i, selector := range in.selectors {
+		a.Selectors = append(a.Selectors, Selector{Expression: selector.CEL.Expression, Index: i})
+	}
+	switch in.mode {
+	case resourceapi.DeviceAllocationModeExactCount:
+		if in.count < 0 {
+			return a.errorf(c.claim, "count %d is negative", in.count)
+		}
+		a.Count = int(in.count)
+	case resourceapi.DeviceAllocationModeAll:
+		a.All = true
+	default:
+		return a.errorf(c.claim, "unsupported count mode %s", in.mode)
+	}
+	return nil
+}
+
+func (c *compiler) selectorError(a *Alternative, number int, sentence string) error {
+	return &InputError{Claim: c.claim.Name, Request: a.FullName(),
+		Err: fmt.Errorf("claim %s, request %s, selector #%d: %s", c.claim.Name, a.Name, number, sentence)}
+}
+
+func (c *compiler) constraint(number int, api *resourceapi.DeviceConstraint) Constraint {
+	switch {
+	case api.MatchAttribute != nil:
+		return Constraint{Attribute: *api.MatchAttribute, requests: api.Requests}
+	case api.DistinctAttribute != nil:
+		return Constraint{Attribute: *api.DistinctAttribute, Distinct: true, requests: api.Requests}
+	}
+	return Constraint{err: c.claim.errorf("constraint #%d: empty constraint (unsupported constraint type?)", number)}
+}

@@ -1,0 +1,53 @@
+package request
+
+import (
+	"errors"
+	"fmt"
+
+	resourceapi "k8s.io/api/resource/v1"
+)
+
+// ErrFailedOnNode marks an error that concerns one node only. It has no text
+// of its own.
+var ErrFailedOnNode = errors.New("")
+
+// InputError says that an object in the API server cannot be used. Another node
+// does not help: the object has to be corrected.
+type InputError struct {
+	// Claim is namespace/name of the claim that was to be allocated.
+	Claim string
+	// Request is the request, or request/subrequest; empty where it is the claim as a whole.
+	Request string
+	// Class is the device class at fault; empty where it is not a class.
+	Class string
+	// Device is driver/pool/device at fault; empty where it is not one device.
+	Device string
+	// Err is the whole sentence.
+	Err error
+}
+
+func (e *InputError) Error() string { return e.Err.Error() }
+
+func (e *InputError) Unwrap() error { return e.Err }
+
+// claimName is the claim as messages name it.
+func claimName(claim *resourceapi.ResourceClaim) string {
+	if claim.Namespace == "" {
+		return claim.Name
+	}
+	return claim.Namespace + "/" + claim.Name
+}
+
+// errorf makes the error for a claim as a whole.
+func (c *Claim) errorf(format string, args ...any) error {
+	return &InputError{Claim: c.Name, Err: fmt.Errorf("claim %s, %w", c.Name, fmt.Errorf(format, args...))}
+}
+
+// errorf makes the error for one alternative.
+func (a *Alternative) errorf(claim *Claim, format string, args ...any) error {
+	return &InputError{
+		Claim:   claim.Name,
+		Request: a.FullName(),
+		Err:     fmt.Errorf("claim %s, request %s: %w", claim.Name, a.Name, fmt.Errorf(format, args...)),
+	}
+}

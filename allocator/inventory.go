@@ -1,0 +1,88 @@
+package allocator
+
+import (
+	"context"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured/schedulerapi"
+
+	"github.com/dray-dev/dray/allocator/internal/inventory"
+	"github.com/dray-dev/dray/allocator/internal/request"
+	"github.com/dray-dev/dray/allocator/internal/selector"
+)
+
+// Inventory is the compiled form of the cluster's ResourceSlices. A process
+// needs one, shared by all schedulers, profiles and simulations in it; it is
+// safe for concurrent use. Nothing has to be said about changes: each
+// NewAllocator brings the list of slices, and what did not change since an
+// earlier list is reused.
+type Inventory struct {
+	slices  *inventory.Inventory
+	shareID func() types.UID
+}
+
+// Option changes how an Inventory works.
+type Option func(*Inventory)
+
+// WithShareIDs sets where the IDs of shares come from; they only have to be
+// unique. The default is random UUIDs. next is called from several goroutines.
+func WithShareIDs(next func() types.UID) Option {
+	return func(inv *Inventory) { inv.shareID = next }
+}
+
+// NewInventory returns an empty inventory.
+func NewInventory(options ...Option) *Inventory {
+	inv := &Inventory{slices: inventory.New(), shareID: uuid.NewUUID}
+	for _, option := range options {
+		option(inv)
+	}
+	return inv
+}
+
+// DeviceClassLister finds device classes by name, like the scheduler's lister.
+type DeviceClassLister interface {
+	List() ([]*resourceapi.DeviceClass, error)
+	Get(className string) (*resourceapi.DeviceClass, error)
+}
+
+// NewAllocator returns an allocator for one state of the cluster, usually for
+// one pod. The parameters are those of structured.NewAllocator:
+//
+//   - features are the feature gates of the cluster;
+//   - allocatedState is what is allocated already, without admin access, as
+//     ResourceClaimTracker.GatherAllocatedState returns it;
+//   - classLister finds device classes;
+//   - slices are all ResourceSlices, taint rules applied, in any order;
+//   - celCache compiles CEL expressions. It has to be made with the features.
+//
+// The class lister and the CEL cache may be nil as long as no claim needs them.
+// None of the parameters is modified. The error is about a list that cannot be
+// a list of slices.
+func (inv *Inventory) NewAllocator(
+	ctx context.Context,
+	features Features,
+	allocatedState schedulerapi.AllocatedState,
+	classLister DeviceClassLister,
+	slices []*resourceapi.ResourceSlice,
+	celCache *cel.Cache,
+) (a *Allocator, err error) {
+	defer recoverTo(&err)
+	snapshot, err := inv.slices.Sync(slices)
+	if err != nil {
+		return nil, &InputError{Err: err}
+	}
+	a = &Allocator{
+		features:  request.Features(features),
+		snapshot:  snapshot,
+		usage:     inventory.NewUsage(allocatedState),
+		evaluator: &selector.Evaluator{Cache: celCache},
+		shareID:   inv.shareID,
+	}
+	if classLister != nil {
+		a.classes = classLister
+	}
+	return a, nil
+}

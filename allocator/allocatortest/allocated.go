@@ -11,12 +11,12 @@ import (
 // addAllocated lets earlier claims hold some of the devices. It runs before
 // pools are spoiled, so that a claim may hold what is no longer published.
 func (b *builder) addAllocated() {
-	fill := pick(b.T, []int{0, 0, 15, 30})
+	fill := pick(b.T, []int{0, 0, 0, 10, 20})
 	switch {
 	case b.wants(NearFull):
-		fill = between(b.T, 60, 90)
+		fill = between(b.T, 55, 85)
 	case b.wants(OvercommittedCounters):
-		fill = 50
+		fill = 40
 	}
 	var results []resourceapi.DeviceRequestAllocationResult
 	for _, p := range b.pools {

@@ -34,7 +34,7 @@ var capacityKinds = []capacityKind{
 		shares:   []string{"10Gi", "30Gi"},
 	},
 	{
-		feature: PolicyValues, name: "memory", value: "41943040Ki",
+		feature: PolicyValues, name: "bandwidth", value: "41943040Ki",
 		policy: func() *resourceapi.CapacityRequestPolicy {
 			return &resourceapi.CapacityRequestPolicy{Default: quantityPtr("5Gi"),
 				ValidValues: []resource.Quantity{quantity("5Gi"), quantity("10Gi"), quantity("20Gi")}}
@@ -104,20 +104,28 @@ var plainSlots = capacityKind{
 // that let it through or a policy that it does not fit.
 var absurdRequests = []string{"8Ei", "16Ei", "-1", "500u", "9223372036854775807"}
 
+// drawCapacityKinds gives a device one kind for each name at most.
 func (b *builder) drawCapacityKinds() []capacityKind {
 	var kinds []capacityKind
-	feature, planned := b.oneOf(PolicyDefault, PolicyValues, PolicyRange, FractionalRange)
-	for _, kind := range capacityKinds {
-		if planned && kind.feature == feature {
+	named := make(map[string]bool)
+	add := func(kind capacityKind) {
+		if !named[kind.name] {
+			named[kind.name] = true
 			kinds = append(kinds, kind)
 		}
 	}
-	if len(kinds) == 0 {
-		kinds = capacityKinds[:2]
+	first := below(b.T, len(capacityKinds))
+	for i := range capacityKinds {
+		kind := capacityKinds[(first+i)%len(capacityKinds)]
+		if b.wants(kind.feature) && kind.feature != CapacityRequest && b.chance(80) {
+			add(kind)
+		}
 	}
-	kinds = []capacityKind{pick(b.T, kinds)}
+	if len(kinds) == 0 {
+		add(pick(b.T, capacityKinds[:2]))
+	}
 	if b.chance(40) {
-		kinds = append(kinds, plainSlots)
+		add(plainSlots)
 	}
 	return kinds
 }

@@ -2,6 +2,7 @@ package allocatortest
 
 import (
 	"fmt"
+	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,11 +25,13 @@ func (b *builder) addClaims() {
 	for i := range count {
 		claim := newClaim(fmt.Sprintf("claim-%d", i))
 		requests := 1
-		switch below(b.T, 10) {
-		case 5, 6, 7, 8:
-			requests = 2
-		case 9:
+		switch roll := below(b.T, 10); {
+		case b.wants(AllMode) && b.chance(60):
+			// Whatever else is asked for leaves not all.
+		case roll == 9 && count == 1:
 			requests = 3
+		case roll >= 4 && count == 1, roll >= 7:
+			requests = 2
 		}
 		for range requests {
 			if budget <= 0 {
@@ -47,7 +50,7 @@ func (b *builder) addClaims() {
 
 func (b *builder) addConstraints(claim *resourceapi.ResourceClaim) {
 	add := func(distinct bool) {
-		name := resourceapi.FullyQualifiedName(b.constrainedAttribute(claim, distinct))
+		name := resourceapi.FullyQualifiedName(b.constrainedAttribute(distinct))
 		constraint := resourceapi.DeviceConstraint{Requests: b.scope(claim)}
 		if distinct {
 			constraint.DistinctAttribute = ptr.To(name)
@@ -68,34 +71,42 @@ func (b *builder) addConstraints(claim *resourceapi.ResourceClaim) {
 }
 
 // constrainedAttribute prefers attributes with which the constraint can hold.
-func (b *builder) constrainedAttribute(claim *resourceapi.ResourceClaim, distinct bool) string {
+func (b *builder) constrainedAttribute(distinct bool) string {
 	if b.wants(DerivedAttributes) && b.chance(65) {
 		if b.wants(DerivedOverride) && b.chance(60) {
 			return pick(b.T, []string{b.drivers[0] + "/numa", b.drivers[0] + "/model", rootAttribute})
 		}
 		return derivedName
 	}
-	if b.wants(ListMatch) && !distinct && b.chance(75) || b.wants(ListDistinct) && distinct && b.chance(75) {
+	if b.wants(ListMatch) && !distinct && b.chance(80) || b.wants(ListDistinct) && distinct && b.chance(80) {
 		return pick(b.T, []string{rootAttribute, b.drivers[0] + "/links"})
 	}
 	if len(b.drivers) > 1 && b.chance(70) {
 		return rootAttribute
 	}
 	driver := pick(b.T, b.drivers)
-	if distinct {
-		return pick(b.T, []string{driver + "/index", driver + "/index", driver + "/model", rootAttribute, driver + "/numa"})
+	if b.chance(5) {
+		return driver + "/missing"
 	}
-	return pick(b.T, []string{driver + "/numa", driver + "/model", rootAttribute, driver + "/fast", driver + "/version", driver + "/missing"})
+	useful := []string{"numa", "model", rootAttribute, "fast", "version"}
+	if distinct {
+		useful = []string{"index", "index", "model", rootAttribute, "numa"}
+	}
+	name := pick(b.T, useful)
+	if published := b.styles[driver].attributes; !slices.Contains(published, name) && len(published) > 0 {
+		name = pick(b.T, published)
+	}
+	return qualify(name, driver)
 }
 
 // scope lists the requests that a constraint or a configuration is about.
 func (b *builder) scope(claim *resourceapi.ResourceClaim) []string {
-	kind, planned := b.oneOf(ConstraintOnRequest, ConstraintOnParent, ConstraintOnSubrequest)
-	if !planned || b.chance(15) {
+	if !b.wantsAny(ConstraintOnRequest, ConstraintOnParent, ConstraintOnSubrequest) || b.chance(15) {
 		return nil
 	}
 	var names []string
 	for _, request := range claim.Spec.Devices.Requests {
+		kind, _ := b.oneOf(ConstraintOnRequest, ConstraintOnParent, ConstraintOnSubrequest)
 		switch {
 		case len(request.FirstAvailable) == 0:
 			if kind != ConstraintOnRequest && b.chance(50) {

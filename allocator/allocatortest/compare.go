@@ -4,17 +4,18 @@ import (
 	"fmt"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 )
 
-// sameQuantity is stricter than a comparison of values: "1" and "1000m" are
-// told apart, because they end up in the claim's status as they are.
-var sameQuantity = cmp.Comparer(func(a, b resource.Quantity) bool {
+// asAnswered compares what ends up in the claim's status. There "1" and "1000m"
+// are told apart, but not an empty list from none.
+var asAnswered = cmp.Options{cmpopts.EquateEmpty(), cmp.Comparer(func(a, b resource.Quantity) bool {
 	return a.Cmp(b) == 0 && a.String() == b.String() && a.Format == b.Format
-})
+})}
 
 // Diff describes how two outcomes differ, or is empty. Classes, error texts
 // and everything in the results count; share IDs are random and only have to
@@ -22,15 +23,15 @@ var sameQuantity = cmp.Comparer(func(a, b resource.Quantity) bool {
 func Diff(want, got Outcome) string {
 	switch {
 	case want.Class != got.Class:
-		return fmt.Sprintf("want %s, got %s\n%s", want, got, cmp.Diff(numberShares(want.Results), numberShares(got.Results), sameQuantity))
+		return fmt.Sprintf("want %s, got %s\n%s", want, got, cmp.Diff(numberShares(want.Results), numberShares(got.Results), asAnswered))
 	case want.Text != got.Text:
 		return fmt.Sprintf("error texts differ\nwant %s\n got %s", want.Text, got.Text)
 	}
 	wantResults, gotResults := numberShares(want.Results), numberShares(got.Results)
-	if cmp.Equal(wantResults, gotResults, sameQuantity) {
+	if cmp.Equal(wantResults, gotResults, asAnswered) {
 		return ""
 	}
-	return "results differ (-want +got)\n" + cmp.Diff(wantResults, gotResults, sameQuantity)
+	return "results differ (-want +got)\n" + cmp.Diff(wantResults, gotResults, asAnswered)
 }
 
 func (o Outcome) String() string {

@@ -25,9 +25,21 @@ type deviceStyle struct {
 	skipped        []resourceapi.SkipNodeOperation
 }
 
+// styleFor lets most pools of a driver look alike.
+func (b *builder) styleFor(driver string) deviceStyle {
+	if style, drawn := b.styles[driver]; drawn && b.chance(70) {
+		return style
+	}
+	style := b.drawStyle()
+	if _, drawn := b.styles[driver]; !drawn {
+		b.styles[driver] = style
+	}
+	return style
+}
+
 // drawStyle gives each planned feature to most pools, not to all, so that a
 // search can also avoid it.
-func (b *builder) drawStyle(p *poolPlan) deviceStyle {
+func (b *builder) drawStyle() deviceStyle {
 	has := func(f Feature, percent int) bool { return b.wants(f) && b.chance(percent) }
 	style := deviceStyle{
 		qualified:   b.chance(10),
@@ -41,7 +53,7 @@ func (b *builder) drawStyle(p *poolPlan) deviceStyle {
 		bindsToNode: has(BindsToNode, 60),
 	}
 	for _, name := range []string{"model", "numa", "fast", "version", "index", rootAttribute} {
-		if b.chance(75) {
+		if b.chance(80) {
 			style.attributes = append(style.attributes, name)
 		}
 	}

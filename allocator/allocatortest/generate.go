@@ -16,7 +16,7 @@ import (
 func Scenarios() *rapid.Generator[*Scenario] { return scenarios }
 
 var scenarios = rapid.Custom(func(t *rapid.T) *Scenario {
-	b := &builder{T: t, plan: drawPlan(t), s: &Scenario{}}
+	b := &builder{T: t, plan: drawPlan(t), s: &Scenario{}, styles: make(map[string]deviceStyle)}
 	b.s.Features = b.plan.features
 	b.drivers = []string{gpuDriver}
 	if b.wants(SeveralDrivers) {
@@ -46,7 +46,8 @@ type builder struct {
 	s       *Scenario
 	drivers []string
 	pools   []*poolPlan
-	visible int // most devices that one node sees
+	styles  map[string]deviceStyle // by driver
+	visible int                    // most devices that one node sees
 	crowded bool
 }
 

@@ -16,36 +16,53 @@ func (p *plan) wants(f Feature) bool { return p.want.Has(f) }
 
 func (p *plan) wantsAny(features ...Feature) bool { return p.want&SetOf(features...) != 0 }
 
-// ordinaryOdds is how often a feature is planned, in percent. With about 45
-// features a scenario gets eight or nine, and a given pair is planned in one
-// scenario out of forty.
+// The odds with which features are planned, in percent: with the ordinary ones
+// a pair of features is planned in one scenario out of fifty.
 const (
-	ordinaryOdds = 15
-	brokenOdds   = 6
+	ordinaryOdds = 14
+	brokenOdds   = 7
 	errorOdds    = 3
 )
 
-// oddsOf lists the features whose odds differ from the ordinary ones: rarer
-// because they are implied by others, or because they spoil most answers;
-// more frequent because they often come to nothing.
+// oddsOf lists the features whose odds differ: lower for those that others
+// imply or that spoil most answers, higher for those that often come to
+// nothing.
 var oddsOf = map[Feature]int{
 	ExactCount:             100,
-	AllMode:                12,
-	MatchAttribute:         8,
-	DistinctAttribute:      8,
-	ConstraintOnSubrequest: 10,
-	Counters:               6,
-	SeveralCounterSets:     10,
-	OvercommittedCounters:  10,
-	CapacityRequest:        6,
-	MultipleAllocations:    10,
-	DerivedAttributes:      8,
-	SkipNodeOperations:     12,
-	Generations:            12,
-	NearFull:               14,
+	AllMode:                18,
+	FirstAvailable:         8,
+	MatchAttribute:         4,
+	DistinctAttribute:      6,
+	ListMatch:              16,
+	ListDistinct:           16,
+	ConstraintOnRequest:    9,
+	ConstraintOnParent:     9,
+	ConstraintOnSubrequest: 11,
+	Counters:               4,
+	SeveralCounterSets:     13,
+	FractionalCounters:     9,
+	OvercommittedCounters:  13,
+	CapacityRequest:        3,
+	PolicyDefault:          5,
+	PolicyValues:           8,
+	PolicyRange:            5,
+	FractionalRange:        12,
+	MultipleAllocations:    8,
+	DerivedAttributes:      6,
+	DerivedOverride:        12,
+	SkipNodeOperations:     18,
+	SeveralDrivers:         18,
 	IncompletePool:         brokenOdds,
 	InvalidPool:            brokenOdds,
-	ResultLimit:            brokenOdds,
+	ResultLimit:            10,
+	SelectorError:          4,
+	DerivedError:           5,
+	CapacityError:          4,
+	CompileError:           3,
+	BadVersion:             5,
+	BadNodeSelector:        2,
+	UnknownClass:           4,
+	FeatureOff:             4,
 }
 
 // implied says what else is needed before a feature can come about. A line

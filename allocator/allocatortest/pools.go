@@ -34,10 +34,10 @@ func (b *builder) addPools() {
 	perNode := make(map[string]int)
 	for i, driver := range b.drivers {
 		for _, node := range b.s.Nodes {
-			if !b.chance([]int{92, 75, 60}[i]) {
+			if !b.chance([]int{97, 88, 80}[i]) {
 				continue
 			}
-			count := 1 + below(b.T, []int{4, 3, 2}[i])
+			count := between(b.T, []int{3, 1, 1}[i], []int{8, 5, 3}[i])
 			perNode[node.Name] += count
 			b.addPool(&poolPlan{driver: driver, name: node.Name, reach: reachLocal, node: node.Name}, count)
 		}
@@ -84,7 +84,7 @@ func (b *builder) addCrowd() {
 }
 
 func (b *builder) addPool(p *poolPlan, devices int) {
-	p.style = b.drawStyle(p)
+	p.style = b.styleFor(p.driver)
 	sliceCount := 1
 	switch {
 	case p.reach == reachSpread:

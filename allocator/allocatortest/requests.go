@@ -25,12 +25,12 @@ func (b *builder) budget() int {
 	switch {
 	case b.crowded:
 		return 2
-	case b.visible <= 5:
+	case b.visible <= 6:
+		return 6
+	case b.visible <= 9:
 		return 5
-	case b.visible <= 8:
-		return 4
 	default:
-		return 3
+		return 4
 	}
 }
 
@@ -39,7 +39,7 @@ func (b *builder) addRequest(claim *resourceapi.ResourceClaim, budget int) int {
 	requests := &claim.Spec.Devices.Requests
 	request := resourceapi.DeviceRequest{Name: fmt.Sprintf("r%d", len(*requests))}
 	spent := 0
-	if b.wants(FirstAvailable) && b.chance(70) {
+	if b.wants(FirstAvailable) && b.chance(65) {
 		for i := range between(b.T, 1, 3) {
 			parts := b.drawParts(budget)
 			spent = max(spent, int(parts.count))
@@ -60,7 +60,7 @@ func (b *builder) addRequest(claim *resourceapi.ResourceClaim, budget int) int {
 			AllocationMode: parts.mode, Count: parts.count, Tolerations: parts.tolerations,
 			Capacity: parts.capacity, DerivedAttributes: parts.derived,
 		}
-		if b.wants(AdminAccess) && b.chance(55) {
+		if b.wants(AdminAccess) && b.chance(65) {
 			request.Exactly.AdminAccess = ptr.To(true)
 		} else if b.wants(AdminAccess) && b.chance(10) {
 			request.Exactly.AdminAccess = ptr.To(false)
@@ -80,7 +80,8 @@ func (b *builder) overask(alternatives []resourceapi.DeviceSubRequest) {
 		if !b.chance(45) {
 			continue
 		}
-		if b.crowded && b.chance(50) {
+		if b.crowded {
+			// A count that is not there to be had takes upstream for ever.
 			alternatives[i].AllocationMode, alternatives[i].Count = resourceapi.DeviceAllocationModeAll, 0
 			continue
 		}
@@ -97,8 +98,8 @@ func (b *builder) drawParts(budget int) requestParts {
 		parts.mode = resourceapi.DeviceAllocationModeAll
 	default:
 		parts.count = 1
-		if budget > 1 && b.chance(40) {
-			parts.count = int64(between(b.T, 2, min(3, budget)))
+		if budget > 1 && b.chance(35) {
+			parts.count = int64(between(b.T, 2, min(4, budget)))
 		}
 	}
 	b.addSelectors(&parts)
@@ -130,6 +131,9 @@ func (b *builder) drawClass(driver string) string {
 
 func (b *builder) addSelectors(parts *requestParts) {
 	add := func(expression string) { parts.selectors = append(parts.selectors, celSelector(expression)) }
+	if parts.mode == resourceapi.DeviceAllocationModeAll && b.chance(40) {
+		add(selectorsFor(parts.driver)[below(b.T, 2)*5])
+	}
 	if b.wants(Selectors) && b.chance(70) {
 		add(pick(b.T, selectorsFor(parts.driver)))
 		if b.chance(20) {

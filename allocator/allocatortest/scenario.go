@@ -42,6 +42,9 @@ func (s *Scenario) Clone() *Scenario {
 }
 
 func cloneAll[T interface{ DeepCopy() T }](objects []T) []T {
+	if objects == nil {
+		return nil
+	}
 	clones := make([]T, len(objects))
 	for i, object := range objects {
 		clones[i] = object.DeepCopy()

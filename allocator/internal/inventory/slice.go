@@ -117,14 +117,14 @@ func (s *Slice) reaches(node *corev1.Node) (bool, error) {
 	if s.target.kind != targetPerDevice {
 		matches, err := s.target.matches(node)
 		if err != nil {
-			return false, s.selectionError("", err)
+			return false, s.selectionError(err)
 		}
 		return matches, nil
 	}
 	for i := range s.perDevice {
 		matches, err := s.perDevice[i].matches(node)
 		if err != nil {
-			return false, s.selectionError(s.API.Spec.Devices[i].String(), err)
+			return false, s.deviceSelectionError(&s.API.Spec.Devices[i], err)
 		}
 		if matches {
 			return true, nil

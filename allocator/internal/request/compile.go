@@ -246,14 +246,14 @@ func (c *compiler) fill(a *Alternative, in common) error {
 		return a.errorf(c.claim, "missing device class name (unsupported request type?)")
 	}
 	if c.classes == nil {
-		return a.errorf(c.claim, "could not retrieve device class %s: no class lister was given to NewAllocator", in.class)
+		return a.classError(c.claim, in.class, errNoLister)
 	}
 	class, err := c.classes.Get(in.class)
 	if err != nil {
-		return a.errorf(c.claim, "could not retrieve device class %s: %w", in.class, err)
+		return a.classError(c.claim, in.class, err)
 	}
 	if class == nil {
-		return a.errorf(c.claim, "could not retrieve device class %s: the class lister returned none", in.class)
+		return a.classError(c.claim, in.class, errNoClass)
 	}
 	a.Class = class
 	for i, selector := range class.Spec.Selectors {

@@ -51,3 +51,20 @@ func (a *Alternative) errorf(claim *Claim, format string, args ...any) error {
 		Err:     fmt.Errorf("claim %s, request %s: %w", claim.Name, a.Name, fmt.Errorf(format, args...)),
 	}
 }
+
+// These are the caller's mistakes. They surface when a class is looked up.
+var (
+	errNoLister = errors.New("no class lister was given to NewAllocator")
+	errNoClass  = errors.New("the class lister returned none")
+)
+
+// classError makes the error for a class that an alternative names and that
+// cannot be had.
+func (a *Alternative) classError(claim *Claim, class string, reason error) error {
+	return &InputError{
+		Claim:   claim.Name,
+		Request: a.FullName(),
+		Class:   class,
+		Err:     fmt.Errorf("claim %s, request %s: could not retrieve device class %s: %w", claim.Name, a.Name, class, reason),
+	}
+}

@@ -20,7 +20,6 @@ WITHOUT_KUBERNETES := go run ./tools/cmd/packages -without k8s.io/kubernetes $(P
 # Runs a command in the directory of each module, on its own go.mod.
 EACH_MODULE = set -e; for module in $(MODULES); do echo "$$module:" $(1); (cd "$$module" && GOWORK=off $(1)); done
 
-CASES ?= 50000
 DURATION ?= 1h
 FUZZTIME ?= 10s
 
@@ -76,8 +75,8 @@ tidy-check: ## Report modules whose go.mod or go.sum is not tidy
 conformance: ## Run upstream's own allocator suite on our allocator
 	@go run ./tools/conformance
 
-difftest: ## Compare with upstream's allocator on CASES random cases, about 3 minutes
-	@DRAY_DIFFTEST_CASES=$(CASES) go run ./tools/cmd/figure -prefix 'difftest: ' -- \
+difftest: ## Compare with upstream's allocator on random clusters, about 3 minutes
+	@DRAY_DIFFTEST_CASES=$${DRAY_DIFFTEST_CASES:-100000} go run ./tools/cmd/figure -prefix 'difftest: ' -- \
 	go test ./allocator/difftest -run '^TestDifferential$$' -v -count=1 -timeout 30m
 
 difftest-long: ## The same for DURATION, by default 1h
@@ -85,8 +84,8 @@ difftest-long: ## The same for DURATION, by default 1h
 	go test ./allocator/difftest -run '^TestDifferential$$' -v -count=1 -timeout 0
 
 metamorphic: ## Compare the incremental inventory with one rebuilt, over random histories
-	@go run ./tools/cmd/figure -prefix 'metamorphic: ' -- \
-	go test ./allocator/metamorphic -v -count=1 -timeout 30m
+	@DRAY_METAMORPHIC_HISTORIES=$${DRAY_METAMORPHIC_HISTORIES:-1000} go run ./tools/cmd/figure -prefix 'metamorphic: ' -- \
+	go test ./allocator/metamorphic -run '^TestMetamorphic$$' -v -count=1 -timeout 30m
 
 fuzz: ## Run every native fuzz target for FUZZTIME, by default 10s
 	@go run ./tools/cmd/fuzz -fuzztime $(FUZZTIME) $(PACKAGES)

@@ -32,7 +32,7 @@ func FuzzTwo(f *testing.F) { f.Fuzz(func(*testing.T, int) {}) }
 func TestFuzzNot(t *testing.T) {}
 `)
 	var out bytes.Buffer
-	if err := run([]string{"-fuzztime", "10ms", "./..."}, &out); err != nil {
+	if err := run([]string{"-fuzztime", "10x", "./..."}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"--- FuzzOne in example.com/m\n", "--- FuzzTwo in example.com/m\n"} {
@@ -40,7 +40,7 @@ func TestFuzzNot(t *testing.T) {}
 			t.Errorf("no line %q in\n%s", want, &out)
 		}
 	}
-	if want := "\nfuzz: 2 targets, 10ms each, 0 failures\n"; !strings.HasSuffix(out.String(), want) {
+	if want := "\nfuzz: 2 targets, 10x each, 0 failures\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("does not end with %q:\n%s", want, &out)
 	}
 }
@@ -49,7 +49,7 @@ func TestAFailingTargetIsNamed(t *testing.T) {
 	inModule(t, `
 func FuzzBroken(f *testing.F) { f.Fuzz(func(t *testing.T, _ int) { t.Error("broken") }) }
 `)
-	err := run([]string{"-fuzztime", "10ms", "./..."}, new(bytes.Buffer))
+	err := run([]string{"-fuzztime", "10x", "./..."}, new(bytes.Buffer))
 	if err == nil || !strings.Contains(err.Error(), "FuzzBroken in example.com/m") {
 		t.Errorf("error is %v, want one that names the target", err)
 	}

@@ -1,0 +1,8 @@
+//go:build race
+
+package metamorphic
+
+const (
+	underRaceDetector = true
+	defaultHistories  = 100
+)

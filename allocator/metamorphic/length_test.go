@@ -1,0 +1,8 @@
+//go:build !race
+
+package metamorphic
+
+const (
+	underRaceDetector = false
+	defaultHistories  = 200
+)

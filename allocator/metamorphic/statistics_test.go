@@ -71,10 +71,10 @@ func (s *statistics) starved() string {
 			return fmt.Sprintf("%d of %d steps have mode %d", s.modes[m], s.steps, m)
 		}
 	}
-	if s.classes[allocatortest.Fits]*5 < s.asked {
+	if s.classes[allocatortest.Fits]*6 < s.asked {
 		return fmt.Sprintf("%d of %d answers are allocations", s.classes[allocatortest.Fits], s.asked)
 	}
-	if s.changed*6 < s.asked {
+	if s.changed*8 < s.asked {
 		return fmt.Sprintf("%d of %d answers differ from those before the step", s.changed, s.asked)
 	}
 	return ""

@@ -50,16 +50,15 @@ func (b *builder) allocationsOf(p *poolPlan, device *resourceapi.Device, fill in
 	case shared:
 		for range between(b.T, 1, 2) {
 			share := whole
+			share.ShareID = ptr.To(types.UID("share")) // made unique by holdDevices
 			share.ConsumedCapacity = b.consumedBy(device)
 			results = append(results, share)
 		}
 	default:
 		results = append(results, whole)
 	}
-	for i := range results {
-		if shared {
-			results[i].ShareID = ptr.To(types.UID("share"))
-		}
+	if len(results) > 0 && shared && b.chance(4) {
+		results = append(results, whole) // once alone, once shared
 	}
 	if b.chance(3) {
 		admin := whole

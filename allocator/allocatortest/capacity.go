@@ -26,6 +26,14 @@ var plainMemory = capacityKind{
 var capacityKinds = []capacityKind{
 	plainMemory,
 	{
+		feature: PolicyDefault, name: "memory", value: "15Ei",
+		policy: func() *resourceapi.CapacityRequestPolicy {
+			return &resourceapi.CapacityRequestPolicy{Default: quantityPtr("9Ei")}
+		},
+		requests: []string{"4Ei", "9Ei", "10Gi"},
+		shares:   []string{"4Ei", "9Ei"},
+	},
+	{
 		feature: PolicyDefault, name: "memory", value: "40Gi",
 		policy: func() *resourceapi.CapacityRequestPolicy {
 			return &resourceapi.CapacityRequestPolicy{Default: quantityPtr("10Gi")}

@@ -29,6 +29,8 @@ type Expectation struct {
 	Devices      []string `json:"devices,omitempty"`      // its driver/pool/device
 	Source       string   `json:"source,omitempty"`
 	Notes        string   `json:"notes,omitempty"`
+	// Upstream is there where v1.37.2 itself answers in another way.
+	Upstream *UpstreamAnswer `json:"upstream_v1_37_2,omitempty"`
 
 	// Claims are those of input.yaml to allocate together and in this order,
 	// as namespace/name. Fields from here on are particular to allocator cases.
@@ -39,6 +41,13 @@ type Expectation struct {
 	PerNode []NodeExpectation `json:"perNode,omitempty"`
 }
 
+// UpstreamAnswer is what v1.37.2 does where it is not right.
+type UpstreamAnswer struct {
+	Outcome string   `json:"outcome"`
+	Devices []string `json:"devices,omitempty"`
+	Reason  []string `json:"reason,omitempty"` // parts of the error text
+}
+
 // NodeExpectation is the right answer for one node.
 type NodeExpectation struct {
 	Node    string                         `json:"node"`
@@ -47,7 +56,7 @@ type NodeExpectation struct {
 	Results []resourceapi.AllocationResult `json:"results,omitempty"` // with numbered share IDs
 }
 
-// Outcome returns the expectation in the form in which answers are compared.
+// AsOutcome returns the expectation in the form in which answers are compared.
 func (n NodeExpectation) AsOutcome() Outcome {
 	return Outcome{Class: n.Class, Text: n.Error, Results: n.Results}
 }

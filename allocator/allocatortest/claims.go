@@ -42,6 +42,9 @@ func (b *builder) addClaims() {
 		}
 		b.addConstraints(claim)
 		b.addConfig(claim)
+		if b.wants(UnknownType) && b.chance(60) {
+			b.emptyField(claim)
+		}
 		if len(claim.Spec.Devices.Requests) > 0 || b.chance(10) {
 			b.s.Claims = append(b.s.Claims, claim)
 		}
@@ -150,5 +153,37 @@ func (b *builder) addConfig(claim *resourceapi.ResourceClaim) {
 			}
 		}
 		claim.Spec.Devices.Config = append(claim.Spec.Devices.Config, config)
+	}
+}
+
+// emptyField makes the claim one that a newer API server has stored: what it
+// set is lost on the way, and the known fields of the choice are empty.
+func (b *builder) emptyField(claim *resourceapi.ResourceClaim) {
+	devices := &claim.Spec.Devices
+	if len(devices.Requests) == 0 {
+		return
+	}
+	request := &devices.Requests[below(b.T, len(devices.Requests))]
+	exactly := request.Exactly
+	if exactly == nil {
+		exactly = &resourceapi.ExactDeviceRequest{} // the alternative takes it over
+	}
+	var alternative resourceapi.DeviceSubRequest
+	switch below(b.T, 4) {
+	case 0:
+		devices.Constraints = append(devices.Constraints, resourceapi.DeviceConstraint{})
+		return
+	case 1:
+		exactly.Selectors = append(exactly.Selectors, resourceapi.DeviceSelector{})
+		alternative.Selectors = exactly.Selectors
+	case 2:
+		exactly.AllocationMode, alternative.AllocationMode = "Some", "Some"
+	case 3:
+		exactly.DeviceClassName = ""
+	}
+	if request.Exactly == nil {
+		alternative.Name = fmt.Sprintf("s%d", len(request.FirstAvailable))
+		alternative.DeviceClassName = exactly.DeviceClassName
+		request.FirstAvailable = append(request.FirstAvailable, alternative)
 	}
 }

@@ -138,6 +138,9 @@ func (b *builder) addAttributes(p *poolPlan, device *resourceapi.Device, i int) 
 	}
 	if b.wants(BadVersion) && b.chance(30) {
 		set("version", resourceapi.DeviceAttribute{VersionValue: ptr.To(pick(b.T, badVersions))})
+		if b.chance(15) {
+			set("model", resourceapi.DeviceAttribute{}) // of a type that is not known
+		}
 		if b.chance(20) {
 			set("firmware", resourceapi.DeviceAttribute{VersionValue: ptr.To(pick(b.T, badVersions))})
 		}
@@ -189,7 +192,10 @@ func (b *builder) consumeCounters(p *poolPlan, device *resourceapi.Device, i int
 			consumption.Counters["memory"] = resourceapi.Counter{Value: quantity(pick(b.T, []string{"10Gi", "20Gi", "10485760Ki"}))}
 		}
 		if b.wants(FractionalCounters) && b.chance(70) {
-			consumption.Counters["share"] = resourceapi.Counter{Value: quantity(pick(b.T, []string{"500m", "250m", "0.5", "1"}))}
+			consumption.Counters["share"] = resourceapi.Counter{Value: quantity(pick(b.T, []string{"500m", "250m", "0.5", "1", "300u", "1n"}))}
+		}
+		if b.hugeCounters && b.chance(60) {
+			consumption.Counters["memory"] = resourceapi.Counter{Value: quantity(pick(b.T, []string{"6Ei", "9Ei", "1"}))}
 		}
 		if p.style.grouped && b.chance(85) {
 			consumption.CompatibilityGroups = []string{pick(b.T, groups[:2])}
@@ -214,6 +220,6 @@ func (b *builder) addTaints(p *poolPlan, device *resourceapi.Device) {
 		}
 	}
 	if p.style.noneTaints && b.chance(60) {
-		taint(resourceapi.DeviceTaintEffectNone)
+		taint(pick(b.T, harmlessEffects))
 	}
 }

@@ -64,6 +64,7 @@ const (
 	BadVersion
 	BadNodeSelector
 	UnknownClass
+	UnknownType
 	FeatureOff
 	numFeatures
 )
@@ -84,7 +85,7 @@ var featureNames = [numFeatures]string{
 	"generations", "class config", "claim config", "several claims", "near-full cluster", "request selectors",
 	"incomplete pool", "invalid pool", "result limit",
 	"selector error", "derived error", "capacity error", "compile error", "bad version", "bad node selector",
-	"unknown class", "feature off",
+	"unknown class", "unknown type", "feature off",
 }
 
 func (f Feature) String() string {

@@ -25,6 +25,7 @@ var scenarios = rapid.Custom(func(t *rapid.T) *Scenario {
 			b.drivers = append(b.drivers, accDriver)
 		}
 	}
+	b.hugeCounters = b.wants(Counters) && b.chance(8)
 	b.addNodes()
 	b.addPools()
 	b.addClasses()
@@ -48,7 +49,9 @@ type builder struct {
 	pools   []*poolPlan
 	styles  map[string]deviceStyle // by driver
 	visible int                    // most devices that one node sees
-	crowded bool
+	crowded bool                   // there are more devices than fit into a claim
+	// hugeCounters is set if counters pass the range of an int64.
+	hugeCounters bool
 }
 
 func (b *builder) chance(percent int) bool { return chance(b.T, percent) }

@@ -62,6 +62,7 @@ var oddsOf = map[Feature]int{
 	BadVersion:             5,
 	BadNodeSelector:        2,
 	UnknownClass:           4,
+	UnknownType:            3,
 	FeatureOff:             4,
 }
 

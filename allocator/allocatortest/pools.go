@@ -130,6 +130,9 @@ func (b *builder) slice(p *poolPlan, suffix string) *resourceapi.ResourceSlice {
 	case reachPerDevice:
 		slice.Spec.PerDeviceNodeSelection = ptr.To(true)
 	}
+	if b.chance(2) && slice.Spec.PerDeviceNodeSelection == nil {
+		slice.Spec.PerDeviceNodeSelection = ptr.To(false)
+	}
 	if p.style.skipOperations {
 		slice.Spec.SkipNodeOperations = p.style.skipped
 	}
@@ -150,10 +153,14 @@ func (b *builder) addCounterSlices(p *poolPlan) {
 		slice.Spec.PerDeviceNodeSelection = nil
 		slice.Spec.AllNodes = ptr.To(true)
 	}
+	memory := []string{"20Gi", "40Gi", "41943040Ki"}
+	if b.hugeCounters {
+		memory = []string{"12Ei", "16Ei"}
+	}
 	for i := range p.style.counterSets {
 		slice.Spec.SharedCounters = append(slice.Spec.SharedCounters, resourceapi.CounterSet{
 			Name: counterSet(i),
-			Counters: counters("slots", pick(b.T, []string{"2", "3", "4"}), "memory", pick(b.T, []string{"20Gi", "40Gi", "41943040Ki"}),
+			Counters: counters("slots", pick(b.T, []string{"2", "3", "4"}), "memory", pick(b.T, memory),
 				"share", pick(b.T, []string{"1", "1500m", "0.75"})),
 		})
 	}

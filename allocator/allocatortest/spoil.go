@@ -49,7 +49,7 @@ func (b *builder) leaveObsoleteSlices(p *poolPlan) {
 }
 
 func (b *builder) makeIncomplete(p *poolPlan) {
-	switch below(b.T, 6) {
+	switch below(b.T, 7) {
 	default:
 		// One slice is still to come.
 		for _, slice := range p.slices {
@@ -69,6 +69,10 @@ func (b *builder) makeIncomplete(p *poolPlan) {
 				slice.Spec.Pool.ResourceSliceCount--
 			}
 		}
+	case 6:
+		// Its nodes are said in a way that is not known.
+		slice := pick(b.T, p.slices)
+		slice.Spec.NodeName, slice.Spec.NodeSelector, slice.Spec.AllNodes, slice.Spec.PerDeviceNodeSelection = nil, nil, nil, nil
 	}
 }
 

@@ -91,10 +91,13 @@ func (u *usage) countOf(mode resourceapi.DeviceAllocationMode, count int64) int 
 
 func (u *usage) request(class string, mode resourceapi.DeviceAllocationMode, selectors []resourceapi.DeviceSelector, tolerations []resourceapi.DeviceToleration, capacity *resourceapi.CapacityRequirements, derived []resourceapi.DeviceDerivedAttribute) {
 	u.class(class)
-	if mode == resourceapi.DeviceAllocationModeAll {
+	switch mode {
+	case resourceapi.DeviceAllocationModeAll:
 		u.use(AllMode)
-	} else {
+	case resourceapi.DeviceAllocationModeExactCount:
 		u.use(ExactCount)
+	default:
+		u.use(UnknownType)
 	}
 	u.useIf(len(tolerations) > 0, Tolerations)
 	u.useIf(capacity != nil, CapacityRequest)
@@ -119,6 +122,10 @@ func (u *usage) request(class string, mode resourceapi.DeviceAllocationMode, sel
 }
 
 func (u *usage) selector(selector resourceapi.DeviceSelector) {
+	if selector.CEL == nil {
+		u.use(UnknownType)
+		return
+	}
 	switch expression := selector.CEL.Expression; {
 	case slices.Contains(uncompilableSelectors, expression):
 		u.use(CompileError)
@@ -157,7 +164,11 @@ func (u *usage) class(name string) {
 		}
 		return
 	}
-	u.use(UnknownClass)
+	if name == "" {
+		u.use(UnknownType)
+	} else {
+		u.use(UnknownClass)
+	}
 }
 
 func (u *usage) mayBeSelected(driver string) bool { return u.anyDriver || u.drivers[driver] }
@@ -222,7 +233,7 @@ func (u *usage) device(pool *PoolView, device *resourceapi.Device) {
 	u.useIf(len(device.BindingConditions) > 0, BindingConditions)
 	u.useIf(ptr.Deref(device.BindsToNode, false), BindsToNode)
 	for _, taint := range device.Taints {
-		if taint.Effect == resourceapi.DeviceTaintEffectNone {
+		if slices.Contains(harmlessEffects, taint.Effect) {
 			u.use(NoneTaints)
 		} else {
 			u.use(BlockingTaints)
@@ -240,6 +251,7 @@ func (u *usage) device(pool *PoolView, device *resourceapi.Device) {
 		if v := attribute.VersionValue; v != nil && slices.Contains(badVersions, *v) {
 			u.use(BadVersion)
 		}
+		u.useIf(attribute.String() == (&resourceapi.DeviceAttribute{}).String(), BadVersion)
 		if attribute.IntValues != nil || attribute.BoolValues != nil || attribute.StringValues != nil || attribute.VersionValues != nil {
 			u.lists[qualify(string(name), pool.Driver)] = true
 		}
@@ -315,6 +327,7 @@ func (u *usage) constraints() {
 	for _, claim := range u.s.Claims {
 		for _, constraint := range claim.Spec.Devices.Constraints {
 			name := ""
+			u.useIf(constraint.MatchAttribute == nil && constraint.DistinctAttribute == nil, UnknownType)
 			if constraint.MatchAttribute != nil {
 				name = string(*constraint.MatchAttribute)
 				u.use(MatchAttribute)

@@ -112,6 +112,9 @@ var (
 	taintValues  = []string{"", "soon"}
 	blockEffects = []resourceapi.DeviceTaintEffect{resourceapi.DeviceTaintEffectNoSchedule, resourceapi.DeviceTaintEffectNoExecute}
 
+	// The second one is not known, and ignored like the first.
+	harmlessEffects = []resourceapi.DeviceTaintEffect{resourceapi.DeviceTaintEffectNone, "PreferNoSchedule"}
+
 	groups = []string{"mig", "vgpu", "full"}
 )
 

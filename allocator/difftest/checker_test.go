@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/dynamic-resource-allocation/structured/schedulerapi"
 
 	"github.com/dray-dev/dray/allocator/allocatortest"
 )
@@ -112,9 +115,18 @@ func (c *checker) compare(ctx context.Context, v *verdict, s *allocatortest.Scen
 			return
 		}
 	}
-	if e.between != nil && c.isBetween(ctx, v, e, got) {
-		v.difference = ""
+	if e.between != nil && c.isBetween(ctx, v, e, got) || erredOn(e.faultyAnyway, got) {
+		v.difference, v.right = "", got
 	}
+}
+
+// erredOn says whether an error is about the selectors or the capacity of one
+// of the devices.
+func erredOn(devices []schedulerapi.DeviceID, got allocatortest.Outcome) bool {
+	return got.Class == allocatortest.Failed && slices.ContainsFunc(devices, func(id schedulerapi.DeviceID) bool {
+		return strings.Contains(got.Text, " on device "+id.String()+": CEL runtime error: ") ||
+			strings.Contains(got.Text, ": checking capacity for device "+id.String()+": ")
+	})
 }
 
 // isBetween checks what can be checked where counters are wanted with and
@@ -158,7 +170,7 @@ func (c *checker) compareIncubating(ctx context.Context, v *verdict, s *allocato
 // the one that it meets first in a map or in the list of slices. Then any text
 // that it gives for some order is right.
 func (c *checker) textDependsOnOrder(ctx context.Context, v *verdict, which variant, s *allocatortest.Scenario, want, got allocatortest.Outcome) bool {
-	if want.Class != got.Class || want.Text == got.Text {
+	if want.Class != got.Class || allocatortest.SameText(want.Text, got.Text) {
 		return false
 	}
 	shuffled := *s
@@ -169,7 +181,7 @@ func (c *checker) textDependsOnOrder(ctx context.Context, v *verdict, which vari
 		})
 		other, _ := askUpstream(ctx, which, &shuffled, v.node)
 		other, _ = failsOnlyHere(other)
-		if other.Class == got.Class && other.Text == got.Text {
+		if other.Class == got.Class && allocatortest.SameText(other.Text, got.Text) {
 			v.reasons = append(v.reasons, textDependsOnOrder)
 			return true
 		}

@@ -22,7 +22,7 @@ var demands = struct {
 	pair: 0.08, pairWithEarly: 0.02, pairOfEarly: 0.008,
 	satisfiable: 10, unsatisfiable: 20,
 	earlySatisfiable: 4,
-	neverSatisfiable: allocatortest.SetOf(allocatortest.UnknownClass, allocatortest.BadNodeSelector, allocatortest.CompileError),
+	neverSatisfiable: allocatortest.SetOf(allocatortest.UnknownClass, allocatortest.UnknownType, allocatortest.BadNodeSelector, allocatortest.CompileError),
 	satisfiablePair:  1,
 	smallestForShare: 500,
 }

@@ -38,6 +38,9 @@ type expectation struct {
 	// between is set where no scenario says it exactly: what fits in the first
 	// must fit, and what does not fit in the second must not.
 	between *[2]*allocatortest.Scenario
+	// faultyAnyway are devices on which ours may err: it asks selectors of
+	// them that no alternative asks.
+	faultyAnyway []schedulerapi.DeviceID
 }
 
 type alternative struct {
@@ -209,7 +212,8 @@ func (q question) invalidateDisagreeing(e *expectation) bool {
 
 // reserveShared: upstream gives a device with a live share to one claim alone.
 // Ours does not; neither does upstream for a device that is allocated. But
-// then it does not ask the selectors, so errors of the original count, too.
+// then it does not ask the selectors of the device, and ours does. So errors of
+// the original count, too, as do those that name the device.
 func (q question) reserveShared(e *expectation) bool {
 	state := q.scenario.AllocatedState()
 	shared := make(map[schedulerapi.DeviceID]bool)
@@ -225,6 +229,7 @@ func (q question) reserveShared(e *expectation) bool {
 		id := schedulerapi.MakeDeviceID(pool.Driver, pool.Name, device.Name)
 		if exclusive && shared[id] && !state.AllocatedDevices.Has(id) {
 			results = append(results, resourceapi.DeviceRequestAllocationResult{Driver: pool.Driver, Pool: pool.Name, Device: device.Name})
+			e.faultyAnyway = append(e.faultyAnyway, id)
 		}
 	})
 	if len(results) == 0 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dray-dev/dray/allocator/allocatortest"
@@ -30,6 +32,7 @@ func TestReplay(t *testing.T) {
 			for _, difference := range differing(&checker{newSubject: newOurs}, s, expected) {
 				t.Error(difference)
 			}
+			upstreamAnswers(t, s, expected)
 		})
 	}
 }
@@ -57,4 +60,28 @@ func differing(c *checker, s *allocatortest.Scenario, expected *allocatortest.Ex
 		}
 	}
 	return differences
+}
+
+// upstreamAnswers checks what a case says about upstream, so that a deviation
+// that upstream has caught up with does not stay for ever.
+func upstreamAnswers(t *testing.T, s *allocatortest.Scenario, expected *allocatortest.Expectation) {
+	if expected.Upstream == nil {
+		return
+	}
+	var outcomes []allocatortest.Outcome
+	var texts []string
+	for _, node := range s.Nodes {
+		outcome, _ := askUpstream(context.Background(), experimental, s, node)
+		outcomes = append(outcomes, outcome)
+		texts = append(texts, outcome.Text)
+	}
+	got := allocatortest.ExpectOutcomes(expected.Case, s, outcomes)
+	if got.Outcome != expected.Upstream.Outcome || !slices.Equal(got.Devices, expected.Upstream.Devices) {
+		t.Errorf("upstream answers %s with devices %q, the case says %s with %q", got.Outcome, got.Devices, expected.Upstream.Outcome, expected.Upstream.Devices)
+	}
+	for _, reason := range expected.Upstream.Reason {
+		if !strings.Contains(strings.Join(texts, "\n"), reason) {
+			t.Errorf("upstream's error does not say %q: %q", reason, texts)
+		}
+	}
 }

@@ -32,7 +32,8 @@ type state struct {
 
 	pools  []poolState
 	shares []index.Amounts
-	// shared[i] is the number of taken shares of the device behind problem.Shares[i].
+	// shared[i] is the number of shares of the device behind problem.Shares[i]
+	// that were taken without admin access: the first of them drew its counters.
 	shared []int32
 
 	constraints [][]constraintState
@@ -213,7 +214,9 @@ func (s *state) takeShare(share int, alternative *Alternative) {
 	for i := range demand.Len() {
 		s.shares[share].Sub(i, demand, i)
 	}
-	s.shared[share]++
+	if !alternative.Admin {
+		s.shared[share]++
+	}
 }
 
 func (s *state) giveShareBack(share int, alternative *Alternative) {
@@ -221,7 +224,9 @@ func (s *state) giveShareBack(share int, alternative *Alternative) {
 	for i := range demand.Len() {
 		s.shares[share].Add(i, demand, i)
 	}
-	s.shared[share]--
+	if !alternative.Admin {
+		s.shared[share]--
+	}
 }
 
 // open returns the pool that owns a position and the device's number among the

@@ -139,14 +139,17 @@ func (w *world) sharesFit(takings []taking) bool {
 	return true
 }
 
-// pays says whether the i-th taking is the one that pays for its device: the
-// first share of a device of which others have none, and any whole device.
+// pays says whether the i-th taking is one that pays for its device: the first
+// share of a device of which others have none, and any whole device. Who only
+// looks has paid nothing, so it does not count among the earlier ones.
 func (w *world) pays(takings []taking, i int) bool {
 	device := w.device(takings[i].device)
 	if device.left == nil {
 		return true
 	}
-	return !device.shared && len(of(takings[:i], func(t taking) bool { return t.device == device.name })) == 0
+	return !device.shared && len(of(takings[:i], func(t taking) bool {
+		return t.device == device.name && !w.alternative(t).admin
+	})) == 0
 }
 
 // countersFit: where anything is drawn from a pool, none of its counters may be

@@ -2,6 +2,7 @@ package metamorphic
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"slices"
@@ -239,25 +240,35 @@ func TestShrinkLeavesWhatMatters(t *testing.T) {
 // A history that is run again must be the same history, or no seed helps.
 func TestHistoriesFollowFromTheirSeeds(t *testing.T) {
 	for seed := range uint64(20) {
-		var taken [2]string
-		for i := range taken {
-			h := newHistory(seed)
-			w := newWorld(h.start)
-			for _, s := range h.steps {
-				taken[i] += w.apply(s) + "\n"
-				q := w.question()
-				w.answers = askAnew(ours(), q, q.Slices)
-			}
-			taken[i] += h.text(nil)
-			for _, slice := range w.Slices {
-				taken[i] += sliceText(slice) + slice.ResourceVersion + "\n"
-			}
-			for _, claim := range w.Allocated {
-				taken[i] += claim.Status.Allocation.String() + "\n"
+		first, second := trace(t, seed), trace(t, seed)
+		for i := range min(len(first), len(second)) {
+			if first[i] != second[i] {
+				t.Fatalf("seed %d: once\n%s\nand once\n%s", seed, first[i], second[i])
 			}
 		}
-		if taken[0] != taken[1] {
-			t.Fatalf("seed %d: two histories\n%s\nand\n%s", seed, taken[0], taken[1])
+		if len(first) != len(second) {
+			t.Fatalf("seed %d: %d lines, then %d", seed, len(first), len(second))
 		}
 	}
+}
+
+// trace lists what happens in a history and what the world is after each step.
+func trace(t *testing.T, seed uint64) []string {
+	t.Helper()
+	h := newHistory(seed)
+	w := newWorld(h.start)
+	lines := []string{h.text(nil)}
+	for _, s := range h.steps {
+		lines = append(lines, w.apply(s))
+		q := w.question()
+		w.answers = askAnew(ours(), q, q.Slices)
+		for _, object := range []any{w.Features, w.Nodes, w.Classes, w.Slices, w.Allocated, w.Claims} {
+			text, err := json.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, string(text))
+		}
+	}
+	return lines
 }

@@ -8,6 +8,8 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/dray-dev/dray/allocator/internal/inventory"
 )
 
 // The arithmetic of consumable capacity (KEP-5075): how much of a device's
@@ -46,7 +48,12 @@ func consume(device *resourceapi.Device, asked *resourceapi.CapacityRequirements
 	slices.Sort(c.names)
 	c.quantities = make([]resource.Quantity, len(c.names))
 	for i, name := range c.names {
-		quantity, err := share(device.Capacity[name], request(asked, name), fractional)
+		capacity, wanted := device.Capacity[name], request(asked, name)
+		var quantity resource.Quantity
+		err := checkExponents(capacity.RequestPolicy, wanted)
+		if err == nil {
+			quantity, err = share(capacity, wanted, fractional)
+		}
 		if err == nil && quantity.Sign() < 0 {
 			err = errNegative
 		}
@@ -65,6 +72,29 @@ func consume(device *resourceapi.Device, asked *resourceapi.CapacityRequirements
 		}
 	}
 	return c, true, nil
+}
+
+// checkExponents refuses quantities that the arithmetic below must not see.
+func checkExponents(policy *resourceapi.CapacityRequestPolicy, asked *resource.Quantity) error {
+	if policy == nil {
+		return nil // Then there is no arithmetic.
+	}
+	quantities := append(make([]*resource.Quantity, 0, 5), asked, policy.Default)
+	if r := policy.ValidRange; r != nil {
+		quantities = append(quantities, r.Min, r.Max, r.Step)
+	}
+	for i := range policy.ValidValues {
+		quantities = append(quantities, &policy.ValidValues[i])
+	}
+	for _, quantity := range quantities {
+		if quantity == nil {
+			continue
+		}
+		if err := inventory.CheckExponent(*quantity); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func request(asked *resourceapi.CapacityRequirements, name resourceapi.QualifiedName) *resource.Quantity {

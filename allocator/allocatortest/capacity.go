@@ -26,12 +26,12 @@ var plainMemory = capacityKind{
 var capacityKinds = []capacityKind{
 	plainMemory,
 	{
-		feature: PolicyDefault, name: "memory", value: "15Ei",
+		feature: PolicyDefault, name: "memory", value: "7Ei",
 		policy: func() *resourceapi.CapacityRequestPolicy {
-			return &resourceapi.CapacityRequestPolicy{Default: quantityPtr("9Ei")}
+			return &resourceapi.CapacityRequestPolicy{Default: quantityPtr("3Ei")}
 		},
-		requests: []string{"4Ei", "9Ei", "10Gi"},
-		shares:   []string{"4Ei", "9Ei"},
+		requests: []string{"4Ei", "6Ei", "10Gi"},
+		shares:   []string{"4Ei", "6Ei"}, // two of them pass the range of an int64
 	},
 	{
 		feature: PolicyDefault, name: "memory", value: "40Gi",

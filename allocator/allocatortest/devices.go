@@ -195,7 +195,7 @@ func (b *builder) consumeCounters(p *poolPlan, device *resourceapi.Device, i int
 			consumption.Counters["share"] = resourceapi.Counter{Value: quantity(pick(b.T, []string{"500m", "250m", "0.5", "1", "300u", "1n"}))}
 		}
 		if b.hugeCounters && b.chance(60) {
-			consumption.Counters["memory"] = resourceapi.Counter{Value: quantity(pick(b.T, []string{"6Ei", "9Ei", "1"}))}
+			consumption.Counters["memory"] = resourceapi.Counter{Value: quantity(pick(b.T, []string{"6Ei", "5Ei", "1"}))}
 		}
 		if p.style.grouped && b.chance(85) {
 			consumption.CompatibilityGroups = []string{pick(b.T, groups[:2])}

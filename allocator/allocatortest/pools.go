@@ -155,7 +155,7 @@ func (b *builder) addCounterSlices(p *poolPlan) {
 	}
 	memory := []string{"20Gi", "40Gi", "41943040Ki"}
 	if b.hugeCounters {
-		memory = []string{"12Ei", "16Ei"}
+		memory = []string{"7Ei", "5Ei"}
 	}
 	for i := range p.style.counterSets {
 		slice.Spec.SharedCounters = append(slice.Spec.SharedCounters, resourceapi.CounterSet{

@@ -118,9 +118,14 @@ var (
 	groups = []string{"mig", "vgpu", "full"}
 )
 
-func quantity(s string) resource.Quantity { return resource.MustParse(s) }
+// quantity is in the form in which an API server stores it, so that it is the
+// same, byte for byte, when it comes back from a case folder.
+func quantity(s string) resource.Quantity {
+	q := resource.MustParse(s)
+	return resource.MustParse(q.String())
+}
 
-func quantityPtr(s string) *resource.Quantity { return ptr.To(resource.MustParse(s)) }
+func quantityPtr(s string) *resource.Quantity { return ptr.To(quantity(s)) }
 
 func counters(pairs ...string) map[string]resourceapi.Counter {
 	m := make(map[string]resourceapi.Counter, len(pairs)/2)

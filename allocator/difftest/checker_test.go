@@ -35,6 +35,7 @@ type verdict struct {
 	reasons    []deviation
 	moved      []deviation // those that made a difference
 	difference string      // empty if there is none
+	incubating bool        // the incubating allocator was asked, too
 }
 
 // check compares a scenario on every node of it.
@@ -115,8 +116,11 @@ func (c *checker) compare(ctx context.Context, v *verdict, s *allocatortest.Scen
 			return
 		}
 	}
-	if e.between != nil && c.isBetween(ctx, v, e, got) || erredOn(e.faultyAnyway, got) {
-		v.difference, v.right = "", got
+	switch {
+	case erredOn(e.faultyAnyway, got):
+		v.difference, v.right, v.reasons = "", got, append(v.reasons, liveShareByDeviceID)
+	case e.between != nil && c.isBetween(ctx, v, e, got):
+		v.difference, v.right, v.reasons = "", got, append(v.reasons, adminAccessByBounds)
 	}
 }
 
@@ -160,6 +164,7 @@ func (c *checker) compareIncubating(ctx context.Context, v *verdict, s *allocato
 		v.reasons = append(v.reasons, incubatingIgnoresSkippedOperations)
 		return
 	}
+	v.incubating = true
 	got, _ := askUpstream(ctx, incubating, s, v.node)
 	if difference := allocatortest.Diff(v.upstream, got); difference != "" && !c.textDependsOnOrder(ctx, v, experimental, s, v.upstream, got) {
 		v.difference = "the incubating allocator differs from the experimental one: " + difference

@@ -12,6 +12,7 @@ import (
 // tally counts what a run has seen. Each worker has its own.
 type tally struct {
 	cases, scenarios int
+	incubating       int // cases that the incubating allocator was asked about, too
 	classes          map[allocatortest.Class]int
 	features         map[allocatortest.Feature]uses
 	pairs            map[[2]allocatortest.Feature]uses
@@ -47,6 +48,9 @@ func (t *tally) add(seed uint64, s *allocatortest.Scenario, verdicts []verdict) 
 	t.scenarios++
 	for _, v := range verdicts {
 		t.cases++
+		if v.incubating {
+			t.incubating++
+		}
 		t.classes[v.upstream.Class]++
 		satisfied := 0
 		if v.upstream.Class == allocatortest.Fits {
@@ -74,6 +78,7 @@ func (t *tally) add(seed uint64, s *allocatortest.Scenario, verdicts []verdict) 
 
 func (t *tally) merge(o *tally) {
 	t.cases += o.cases
+	t.incubating += o.incubating
 	t.scenarios += o.scenarios
 	for k, n := range o.classes {
 		t.classes[k] += n
@@ -98,8 +103,8 @@ func (t *tally) merge(o *tally) {
 
 // print writes the report. The last line of a run is not its business.
 func (t *tally) print(w io.Writer) {
-	fmt.Fprintf(w, "%d scenarios, %d cases, %.1f steps a case, at most %d (seed %d)\n",
-		t.scenarios, t.cases, float64(t.steps)/float64(max(1, t.cases)), t.mostSteps, t.mostStepsSeed)
+	fmt.Fprintf(w, "%d scenarios, %d cases, %d of them with the incubating allocator, %.1f steps a case, at most %d (seed %d)\n",
+		t.scenarios, t.cases, t.incubating, float64(t.steps)/float64(max(1, t.cases)), t.mostSteps, t.mostStepsSeed)
 	for class := range allocatortest.Panicked + 1 {
 		fmt.Fprintf(w, "  %-15s %7d  %5.1f %%\n", class, t.classes[class], 100*float64(t.classes[class])/float64(max(1, t.cases)))
 	}

@@ -18,6 +18,9 @@ package selector
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -104,25 +107,20 @@ func (ev *Evaluator) Verdict(ctx context.Context, m *Memo, expression string, de
 	if e.done {
 		return e.verdict, nil
 	}
-	n := devices.Len()
-	verdict := Verdict{Match: bitset.New(n), Fault: bitset.New(n)}
+	verdict := Verdict{Match: bitset.New(devices.Len())}
 	compiled, err := ev.compile(expression)
 	if err != nil {
-		verdict.Fault = bitset.Full(n)
-	}
-	for device := range n {
+		verdict.Fault = bitset.Full(devices.Len())
+	} else {
+		verdict.Fault, err = ev.onEach(ctx, devices, func(device int, input cel.Device) error {
+			matches, _, err := compiled.DeviceMatches(ctx, input)
+			if matches {
+				verdict.Match.Add(device)
+			}
+			return err
+		})
 		if err != nil {
-			break
-		}
-		ev.Evaluations.Add(1)
-		matches, _, err := compiled.DeviceMatches(ctx, input(devices, device))
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return Verdict{}, context.Cause(ctx)
-		case err != nil:
-			verdict.Fault.Add(device)
-		case matches:
-			verdict.Match.Add(device)
+			return Verdict{}, err
 		}
 	}
 	e.verdict, e.done = verdict, true
@@ -138,21 +136,37 @@ func (ev *Evaluator) Derived(ctx context.Context, m *Memo, expression string, de
 	if e.done {
 		return e.derived, nil
 	}
-	n := devices.Len()
-	derived := Derived{Attributes: make([]*resourceapi.DeviceAttribute, n), Fault: bitset.New(n)}
-	for device := range n {
-		attribute, err := ev.derive(ctx, expression, devices, device)
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return Derived{}, context.Cause(ctx)
-		case err != nil:
-			derived.Fault.Add(device)
-		default:
-			derived.Attributes[device] = attribute
+	derived := Derived{Attributes: make([]*resourceapi.DeviceAttribute, devices.Len())}
+	compiled, err := ev.compileDerived(expression)
+	if err != nil {
+		derived.Fault = bitset.Full(devices.Len())
+	} else {
+		derived.Fault, err = ev.onEach(ctx, devices, func(device int, input cel.Device) (err error) {
+			derived.Attributes[device], _, err = compiled.EvaluateDerivedAttribute(ctx, input)
+			return err
+		})
+		if err != nil {
+			return Derived{}, err
 		}
 	}
 	e.derived, e.done = derived, true
 	return derived, nil
+}
+
+// onEach evaluates on every device and returns those on which that failed. Its
+// error is the context's.
+func (ev *Evaluator) onEach(ctx context.Context, devices Devices, evaluate func(device int, input cel.Device) error) (bitset.Set, error) {
+	fault := bitset.New(devices.Len())
+	for device := range devices.Len() {
+		ev.Evaluations.Add(1)
+		if err := evaluate(device, input(devices, device)); err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			fault.Add(device)
+		}
+	}
+	return fault, nil
 }
 
 // Reason evaluates a selector again on a device of a Fault set and returns why
@@ -162,31 +176,47 @@ func (ev *Evaluator) Reason(ctx context.Context, expression string, devices Devi
 	if err != nil {
 		return err, true
 	}
-	ev.Evaluations.Add(1)
-	_, _, err = compiled.DeviceMatches(ctx, input(devices, device))
+	evaluate := func(device cel.Device) error {
+		ev.Evaluations.Add(1)
+		_, _, err := compiled.DeviceMatches(ctx, device)
+		return err
+	}
+	err = firstByName(input(devices, device), evaluate)
 	if err == nil {
 		return nil, false
 	}
 	return cel.EnhanceRuntimeError(err), false
 }
 
-// DerivedReason is Reason for a derived attribute.
-func (ev *Evaluator) DerivedReason(ctx context.Context, expression string, devices Devices, device int) (err error, compile bool) {
-	if _, err := ev.compileDerived(expression); err != nil {
-		return err, true
+// firstByName evaluates on a device and returns the error, if any. Where several
+// attributes cannot be converted, the cel package reports the one that map
+// order brings up; this reports the first by name.
+func firstByName(device cel.Device, evaluate func(cel.Device) error) error {
+	err := evaluate(device)
+	if err == nil || !strings.HasPrefix(err.Error(), "attribute ") {
+		return err
 	}
-	_, err = ev.derive(ctx, expression, devices, device)
-	return err, false
+	for _, name := range slices.Sorted(maps.Keys(device.Attributes)) {
+		alone := device
+		alone.Attributes = map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{name: device.Attributes[name]}
+		if err := evaluate(alone); err != nil && strings.HasPrefix(err.Error(), "attribute "+string(name)+": ") {
+			return err
+		}
+	}
+	return err
 }
 
-func (ev *Evaluator) derive(ctx context.Context, expression string, devices Devices, device int) (*resourceapi.DeviceAttribute, error) {
+// DerivedReason is Reason for a derived attribute.
+func (ev *Evaluator) DerivedReason(ctx context.Context, expression string, devices Devices, device int) (err error, compile bool) {
 	compiled, err := ev.compileDerived(expression)
 	if err != nil {
-		return nil, err
+		return err, true
 	}
-	ev.Evaluations.Add(1)
-	attribute, _, err := compiled.EvaluateDerivedAttribute(ctx, input(devices, device))
-	return attribute, err
+	return firstByName(input(devices, device), func(device cel.Device) error {
+		ev.Evaluations.Add(1)
+		_, _, err := compiled.EvaluateDerivedAttribute(ctx, device)
+		return err
+	}), false
 }
 
 // errNoCache is the caller's mistake: an expression needs a compiler.

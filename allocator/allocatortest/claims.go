@@ -26,6 +26,8 @@ func (b *builder) addClaims() {
 		claim := newClaim(fmt.Sprintf("claim-%d", i))
 		requests := 1
 		switch roll := below(b.T, 10); {
+		case b.deep:
+			requests = between(b.T, 2, 4)
 		case b.wants(AllMode) && b.chance(60):
 			// Whatever else is asked for leaves not all.
 		case roll == 9 && count == 1:

@@ -10,6 +10,7 @@ import (
 type plan struct {
 	features allocator.Features
 	want     FeatureSet
+	deep     bool // few features and many devices, for a long search
 }
 
 func (p *plan) wants(f Feature) bool { return p.want.Has(f) }
@@ -22,6 +23,7 @@ const (
 	ordinaryOdds = 14
 	brokenOdds   = 7
 	errorOdds    = 3
+	deepOdds     = 25
 )
 
 // oddsOf lists the features whose odds differ: lower for those that others
@@ -89,7 +91,7 @@ var implied = []struct{ feature, needs Feature }{
 }
 
 func drawPlan(t *rapid.T) *plan {
-	p := &plan{features: drawSwitches(t)}
+	p := &plan{features: drawSwitches(t), deep: chance(t, deepOdds)}
 	for f := range numFeatures {
 		odds, special := oddsOf[f]
 		switch {
@@ -99,9 +101,15 @@ func drawPlan(t *rapid.T) *plan {
 		default:
 			odds = ordinaryOdds
 		}
+		if p.deep && f != ExactCount {
+			odds /= 3
+		}
 		if chance(t, odds) {
 			p.want.Add(f)
 		}
+	}
+	if p.deep {
+		p.want.Add(pick(t, []Feature{MatchAttribute, DistinctAttribute, Counters, FirstAvailable, SeveralClaims}))
 	}
 	for _, i := range implied {
 		if p.wants(i.feature) {

@@ -38,6 +38,9 @@ func (b *builder) addPools() {
 				continue
 			}
 			count := between(b.T, []int{3, 1, 1}[i], []int{8, 5, 3}[i])
+			if b.deep && i == 0 {
+				count = between(b.T, 6, 8)
+			}
 			perNode[node.Name] += count
 			b.addPool(&poolPlan{driver: driver, name: node.Name, reach: reachLocal, node: node.Name}, count)
 		}

@@ -25,6 +25,8 @@ func (b *builder) budget() int {
 	switch {
 	case b.crowded:
 		return 2
+	case b.deep && b.visible <= 9:
+		return 7
 	case b.visible <= 6:
 		return 6
 	case b.visible <= 9:
@@ -98,7 +100,7 @@ func (b *builder) drawParts(budget int) requestParts {
 		parts.mode = resourceapi.DeviceAllocationModeAll
 	default:
 		parts.count = 1
-		if budget > 1 && b.chance(35) {
+		if budget > 1 && (b.chance(35) || b.deep && b.chance(50)) {
 			parts.count = int64(between(b.T, 2, min(4, budget)))
 		}
 	}

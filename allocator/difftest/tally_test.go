@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/dray-dev/dray/allocator/allocatortest"
@@ -18,6 +19,7 @@ type tally struct {
 	pairs            map[[2]allocatortest.Feature]uses
 	reasons          map[deviation]int
 	moved            map[deviation]int
+	byLength         [8]int // cases by the steps of upstream, in powers of four
 	steps, mostSteps int64
 	mostStepsSeed    uint64
 }
@@ -69,6 +71,7 @@ func (t *tally) add(seed uint64, s *allocatortest.Scenario, verdicts []verdict) 
 		for _, reason := range slices.Compact(slices.Sorted(slices.Values(v.moved))) {
 			t.moved[reason]++
 		}
+		t.byLength[min(len(t.byLength)-1, bits.Len64(uint64(v.steps))/2)]++
 		t.steps += v.steps
 		if v.steps > t.mostSteps {
 			t.mostSteps, t.mostStepsSeed = v.steps, seed
@@ -95,6 +98,9 @@ func (t *tally) merge(o *tally) {
 	for k, n := range o.moved {
 		t.moved[k] += n
 	}
+	for i, n := range o.byLength {
+		t.byLength[i] += n
+	}
 	t.steps += o.steps
 	if o.mostSteps > t.mostSteps {
 		t.mostSteps, t.mostStepsSeed = o.mostSteps, o.mostStepsSeed
@@ -105,6 +111,11 @@ func (t *tally) merge(o *tally) {
 func (t *tally) print(w io.Writer) {
 	fmt.Fprintf(w, "%d scenarios, %d cases, %d of them with the incubating allocator, %.1f steps a case, at most %d (seed %d)\n",
 		t.scenarios, t.cases, t.incubating, float64(t.steps)/float64(max(1, t.cases)), t.mostSteps, t.mostStepsSeed)
+	fmt.Fprintf(w, "cases by steps:")
+	for i, n := range t.byLength {
+		fmt.Fprintf(w, "  %d from %d", n, int64(1)<<(2*i)/2)
+	}
+	fmt.Fprintln(w)
 	for class := range allocatortest.Panicked + 1 {
 		fmt.Fprintf(w, "  %-15s %7d  %5.1f %%\n", class, t.classes[class], 100*float64(t.classes[class])/float64(max(1, t.cases)))
 	}

@@ -1,7 +1,7 @@
 // Package repolint keeps the rules of this repository that a compiler does not
 // know: who may import whom, one Kubernetes version, documents whose links and
-// commands lead somewhere, nothing that only works on one machine, and a doc
-// comment on every package.
+// commands lead somewhere and whose Go code is compiled, nothing that only works
+// on one machine, and a doc comment on every package.
 //
 // A rule is data with a reason (importrules.go, paths.go), or a function that
 // builds the reason into what it reports. A check takes a [Tree], which is

@@ -67,6 +67,7 @@ func FuzzReadMarkdown(f *testing.F) {
 	f.Add("# A\n\n[a](#a) `make test`\n")
 	f.Add("| a |\n|---|\n| ![](b.md#L1) |\n<a id=\"x\">\n")
 	f.Add("```\nA=1 make x; (make y)\n")
+	f.Add("```go\npackage a\n\nfunc f() {}\n```\n")
 	f.Fuzz(func(t *testing.T, content string) {
 		tree := Tree{"a.md": content, "Makefile": content}
 		if !slices.Equal(CheckLinks(tree), CheckLinks(tree)) {
@@ -74,6 +75,9 @@ func FuzzReadMarkdown(f *testing.F) {
 		}
 		if !slices.Equal(CheckMakeCommands(tree), CheckMakeCommands(tree)) {
 			t.Error("two reads of the commands differ")
+		}
+		if !slices.Equal(CheckSamples(tree), CheckSamples(tree)) {
+			t.Error("two reads of the samples differ")
 		}
 	})
 }

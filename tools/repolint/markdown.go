@@ -17,6 +17,7 @@ type document struct {
 	links   []markdownLink
 	anchors map[string]bool // of the headings, as code hosts derive them
 	code    []codeLine      // code spans, and the lines of code blocks
+	samples []codeLine      // code blocks in Go, each whole
 	html    []int           // lines where raw HTML carries a link or an anchor
 }
 
@@ -25,6 +26,7 @@ type markdownLink struct {
 	line   int // of the block that holds the link
 }
 
+// codeLine is code and the line where it begins.
 type codeLine struct {
 	text string
 	line int
@@ -77,17 +79,27 @@ func (r *markdownReader) visit(node ast.Node, entering bool) (ast.WalkStatus, er
 		r.links = append(r.links, markdownLink{string(node.Destination), r.line})
 	case *ast.CodeSpan:
 		r.code = append(r.code, codeLine{plainText(node, r.source), r.line})
-	case *ast.FencedCodeBlock, *ast.CodeBlock:
-		for i := range node.Lines().Len() {
-			segment := node.Lines().At(i)
-			r.code = append(r.code, codeLine{string(segment.Value(r.source)), lineAt(string(r.source), segment.Start)})
+	case *ast.FencedCodeBlock:
+		if string(node.Language(r.source)) == "go" {
+			r.samples = append(r.samples, codeLine{string(node.Lines().Value(r.source)), r.line})
+		} else {
+			r.addCode(node.Lines())
 		}
+	case *ast.CodeBlock:
+		r.addCode(node.Lines())
 	case *ast.HTMLBlock:
 		r.addHTML(string(node.Lines().Value(r.source)))
 	case *ast.RawHTML:
 		r.addHTML(string(node.Segments.Value(r.source)))
 	}
 	return ast.WalkContinue, nil
+}
+
+func (r *markdownReader) addCode(lines *text.Segments) {
+	for i := range lines.Len() {
+		line := lines.At(i)
+		r.code = append(r.code, codeLine{string(line.Value(r.source)), lineAt(string(r.source), line.Start)})
+	}
 }
 
 // addAnchor derives the anchor of a heading: lower case, letters, digits,

@@ -42,6 +42,8 @@ func TestRepositoryLinks(t *testing.T) { report(t, CheckLinks(repository(t))) }
 
 func TestRepositoryMakeCommands(t *testing.T) { report(t, CheckMakeCommands(repository(t))) }
 
+func TestRepositorySamples(t *testing.T) { report(t, CheckSamples(repository(t))) }
+
 func TestRepositoryVersions(t *testing.T) { report(t, CheckVersions(repository(t), Kubernetes)) }
 
 func TestRepositoryPaths(t *testing.T) { report(t, CheckPaths(repository(t), PathRules)) }

@@ -73,6 +73,23 @@ func TestExactRefusesAbsurdExponents(t *testing.T) {
 	}
 }
 
+// A zero is zero whatever its exponent, but arithmetic on quantities that knows
+// nothing of that must not see such an exponent.
+func TestCheckExponent(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		ok   bool
+	}{{"0", true}, {"1", true}, {"1e1000", true}, {"1e1001", false}, {"-1e1000000000", false}, {"0e1000000000", false}, {"1n", true}} {
+		q := resource.MustParse(c.text)
+		if err := CheckExponent(q); (err == nil) != c.ok {
+			t.Errorf("CheckExponent(%s): %v", c.text, err)
+		}
+		if e, err := Exact(q); q.Sign() == 0 && (err != nil || rational(e).Sign() != 0) {
+			t.Errorf("Exact(%s) is %v, %v; want 0", c.text, e, err)
+		}
+	}
+}
+
 // Quantity's own arithmetic is the measure: what it calls smaller, equal or the
 // sum has to be so after the conversion.
 func TestExactAgreesWithQuantity(t *testing.T) {

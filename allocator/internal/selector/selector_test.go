@@ -283,3 +283,35 @@ func TestAPoolWithoutDevices(t *testing.T) {
 		t.Errorf("the verdict on no devices is %v after %d evaluations", got, ev.Evaluations.Load())
 	}
 }
+
+// Where several attributes cannot be converted, the text is the same each time:
+// the first by name.
+func TestTheFirstBrokenAttributeByNameIsReported(t *testing.T) {
+	broken := "not a version"
+	device := resourceapi.Device{Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{}}
+	for _, name := range []resourceapi.QualifiedName{"d", "b", "c", "a"} {
+		device.Attributes[name] = resourceapi.DeviceAttribute{VersionValue: &broken}
+	}
+	fine := "x"
+	device.Attributes["a"] = resourceapi.DeviceAttribute{StringValue: &fine}
+	ev := newEvaluator()
+	for range 20 {
+		err, _ := ev.Reason(context.Background(), "true", fleet{device}, 0)
+		derived, _ := ev.DerivedReason(context.Background(), "1", fleet{device}, 0)
+		for _, err := range []error{err, derived} {
+			if err == nil || !strings.HasPrefix(err.Error(), "attribute b: parse semantic version") {
+				t.Fatalf("the reason is %v, want attribute b", err)
+			}
+		}
+	}
+}
+
+// An expression that does not compile is compiled once for a pool, not once for
+// each device: failures are not kept by the cache.
+func TestADerivedAttributeThatDoesNotCompile(t *testing.T) {
+	ev := newEvaluator()
+	got, err := ev.Derived(context.Background(), &Memo{}, "nonsense", models("a", "b"))
+	if err != nil || got.Fault.String() != "{0 1}" || ev.Evaluations.Load() != 0 {
+		t.Errorf("the derived attribute is %v, %v after %d evaluations; want two faults and none", got, err, ev.Evaluations.Load())
+	}
+}

@@ -96,6 +96,33 @@ func TestEqualComparesLengthAndMembers(t *testing.T) {
 	}
 }
 
+func TestAddAndRemoveConcernOneMember(t *testing.T) {
+	s := New(130)
+	for _, i := range []int{0, 63, 64, 129} {
+		s.Add(i)
+	}
+	s.Remove(63)
+	s.Remove(65)
+	if got := s.String(); got != "{0 64 129}" {
+		t.Errorf("the set is %s", got)
+	}
+	if got := New(0).String(); got != "{}" {
+		t.Errorf("the empty set is %s", got)
+	}
+}
+
+func TestAllStopsWhenAsked(t *testing.T) {
+	var seen []int
+	for member := range Full(100).All {
+		if seen = append(seen, member); member == 64 {
+			break
+		}
+	}
+	if len(seen) != 65 {
+		t.Errorf("All went on after the loop had ended: %v", seen)
+	}
+}
+
 func BenchmarkNextAndNot(b *testing.B) {
 	for _, words := range []int{1, 2, 16} {
 		s, t := Full(words*WordBits), Full(words*WordBits-1)

@@ -88,7 +88,8 @@ func TestCandidates(t *testing.T) {
 			}
 		}
 	}
-	tainted := slice("tainted", device("plain"), device("one", taint("x", "NoSchedule")), device("two", taint("x", "NoExecute"), taint("y", "NoSchedule")), device("told", taint("z", "None")))
+	tainted := slice("tainted", device("plain"), device("one", taint("x", "NoSchedule")), device("two", taint("x", "NoExecute"), taint("y", "NoSchedule")), device("told", taint("z", "None")),
+		device("both", taint("z", "None"), taint("x", "NoSchedule")))
 	models := slice("models", device("a", model("a")), device("b", model("b")), device("none"))
 	sized := slice("sized", device("small", capacity("memory", "10")), device("large", capacity("memory", "80")), device("other", capacity("links", "4")),
 		device("shared", multi, capacity("memory", "80")), device("negative", capacity("memory", "-1")))
@@ -108,10 +109,10 @@ func TestCandidates(t *testing.T) {
 		{name: "unusable pools are passed over", slices: []*resourceapi.ResourceSlice{broken, half, models}, request: exactly("r"), candidates: "a b none"},
 
 		{name: "taints", slices: []*resourceapi.ResourceSlice{tainted}, request: exactly("r"), candidates: "plain told"},
-		{name: "one taint is tolerated", slices: []*resourceapi.ResourceSlice{tainted}, request: exactly("r", tolerates("x")), candidates: "plain one told"},
-		{name: "all taints are tolerated", slices: []*resourceapi.ResourceSlice{tainted}, request: exactly("r", tolerates("y", "x")), candidates: "plain one two told"},
+		{name: "one taint is tolerated", slices: []*resourceapi.ResourceSlice{tainted}, request: exactly("r", tolerates("x")), candidates: "plain one told both"},
+		{name: "all taints are tolerated", slices: []*resourceapi.ResourceSlice{tainted}, request: exactly("r", tolerates("y", "x")), candidates: "plain one two told both"},
 		{name: "admin access does not tolerate", slices: []*resourceapi.ResourceSlice{tainted}, request: exactly("r", admin), candidates: "plain told"},
-		{name: "taints without the feature", off: func(f *Features) { f.DeviceTaints = false }, slices: []*resourceapi.ResourceSlice{tainted}, request: exactly("r"), candidates: "plain one two told"},
+		{name: "taints without the feature", off: func(f *Features) { f.DeviceTaints = false }, slices: []*resourceapi.ResourceSlice{tainted}, request: exactly("r"), candidates: "plain one two told both"},
 
 		{name: "binding conditions", slices: []*resourceapi.ResourceSlice{slice("p", device("waits", bound), device("plain"))}, request: exactly("r"), candidates: "waits plain"},
 		{name: "binding conditions without the feature", off: func(f *Features) { f.DeviceBindingAndStatus = false }, slices: []*resourceapi.ResourceSlice{slice("p", device("waits", bound), device("plain"))}, request: exactly("r"), candidates: "plain"},
@@ -326,6 +327,31 @@ func TestConstraintValues(t *testing.T) {
 	}
 }
 
+func TestDistinctAttribute(t *testing.T) {
+	c := claim("c", exactly("r"))
+	name := resourceapi.FullyQualifiedName("driver/model")
+	c.Spec.Devices.Constraints = []resourceapi.DeviceConstraint{{DistinctAttribute: &name, Requests: []string{"r"}}, match("driver/model", "other")}
+	b := on(slice("p", device("a", model("x")))).mustBind(t, c)
+	constraints := b.Problem.Claims[0].Constraints
+	if len(constraints) != 2 || !constraints[0].Distinct || constraints[1].Distinct {
+		t.Errorf("the constraints are %+v, want distinct and match", constraints)
+	}
+	if tests := b.Problem.Claims[0].Requests[0].Alternatives[0].Tests; len(tests) != 1 || tests[0].Constraint != 0 {
+		t.Errorf("the request is under %+v, want the first constraint", tests)
+	}
+}
+
+// What shares have consumed is input, too.
+func TestConsumedCapacityThatNoComputerHolds(t *testing.T) {
+	s := on(slice("p", device("a", multi, capacity("memory", "80"))))
+	s.state.AggregatedCapacity = schedulerapi.NewConsumedCapacityCollection()
+	s.state.AggregatedCapacity.Insert(schedulerapi.NewDeviceConsumedCapacity(schedulerapi.MakeDeviceID("driver", "p", "a"), map[resourceapi.QualifiedName]resource.Quantity{"memory": resource.MustParse("1e2000")}))
+	b := s.mustBind(t, claim("c", exactly("r")))
+	if got := b.deviceNames(b.Problem.Claims[0].Requests[0].Alternatives[0].Faulty); got != "a" {
+		t.Errorf("faulty are %q, want a", got)
+	}
+}
+
 // A derived attribute takes the place of the published one for its request only.
 func TestDerivedValues(t *testing.T) {
 	derive := func(expression string) func(*resourceapi.ExactDeviceRequest) {
@@ -352,10 +378,15 @@ func TestTheEndOfTheContextIsTheError(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(cause)
 	slow := `[0,1,2,3,4,5,6,7,8,9].all(a, [0,1,2,3,4,5,6,7,8,9].all(b, [0,1,2,3,4,5,6,7,8,9].all(c, a + b + c >= 0)))`
-	for _, request := range []resourceapi.DeviceRequest{exactly("r", that(slow)), exactly("r", allDevices, that(slow))} {
+	derived := exactly("r", func(r *resourceapi.ExactDeviceRequest) {
+		r.DerivedAttributes = []resourceapi.DeviceDerivedAttribute{{Name: "driver/model", Expression: slow}}
+	})
+	for _, request := range []resourceapi.DeviceRequest{exactly("r", that(slow)), exactly("r", allDevices, that(slow)), derived} {
 		s := on(slice("p", device("a")))
 		b := s.mustBind(t) // for its target
-		compiled, err := Compile(s.features, s.classes, []*resourceapi.ResourceClaim{claim("c", request)})
+		c := claim("c", request)
+		c.Spec.Devices.Constraints = []resourceapi.DeviceConstraint{match("driver/model")}
+		compiled, err := Compile(s.features, s.classes, []*resourceapi.ResourceClaim{c})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -19,7 +20,8 @@ func TestRandomProblemsAgreeWithTheTwin(t *testing.T) {
 	}
 	tally := newTally()
 	for i := range cases {
-		text := randomProblem(rand.New(rand.NewPCG(seed, uint64(i))))
+		g := generator{Rand: rand.New(rand.NewPCG(seed, uint64(i)))}
+		text := g.problem()
 		w := parse(text)
 		outcome := checkedRun(t, w)
 		tried := 0
@@ -34,6 +36,68 @@ func TestRandomProblemsAgreeWithTheTwin(t *testing.T) {
 		}
 	}
 	tally.check(t, cases)
+}
+
+// Faults that the search does not come to make no difference; the search ends at
+// the first that it does come to. Either way the laws hold.
+func TestFaultsMatterWhenTheyAreReached(t *testing.T) {
+	const seed = 20261130
+	reached, passed := 0, 0
+	for i := range 2000 {
+		g := generator{Rand: rand.New(rand.NewPCG(seed, uint64(i))), faults: true}
+		text := g.problem()
+		w, clean := parse(text), parse(text)
+		outcome := checkedRun(t, w)
+		without := checkedRun(t, clean.withoutFaults())
+		switch fault := outcome.Fault; {
+		case fault == nil || fault.Kind == FaultAllConstraint:
+			passed++
+			if got, want := w.describe(outcome), clean.describe(without); got != want {
+				t.Errorf("with faults that are not reached the search says\n%s, without them\n%s", got, want)
+			}
+		default:
+			reached++
+			if outcome.Steps > without.Steps {
+				t.Errorf("%d steps to a fault, %d without faults", outcome.Steps, without.Steps)
+			}
+			if !w.isFault(fault) {
+				t.Errorf("there is no such fault:\n%s", w.describe(outcome))
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d, case %d:\n%s", seed, i, text)
+		}
+	}
+	if reached < 400 || passed < 400 {
+		t.Errorf("faults were reached in %d problems, and not in %d: too few to prove anything", reached, passed)
+	}
+}
+
+// withoutFaults makes no device faulty and no value unknown.
+func (w *world) withoutFaults() *world {
+	for _, claim := range w.claims {
+		for _, request := range claim.requests {
+			for _, alternative := range request.alternatives {
+				alternative.faulty = nil
+			}
+		}
+		for _, constraint := range claim.constraints {
+			for _, values := range append(slices.Collect(maps.Values(constraint.instead)), constraint.values) {
+				maps.DeleteFunc(values, func(_, value string) bool { return value == "unknown" })
+			}
+		}
+	}
+	return w
+}
+
+// isFault says whether the world has the fault.
+func (w *world) isFault(fault *Fault) bool {
+	claim, device := w.claims[fault.Claim], w.nameAt(fault.Position)
+	if fault.Kind == FaultCandidate {
+		return slices.Contains(claim.requests[fault.Request].alternatives[fault.Alternative].faulty, device)
+	}
+	constraint := claim.constraints[fault.Constraint]
+	return constraint.covers(fault.Request, fault.Alternative) && constraint.value(fault.Request, device) == "unknown"
 }
 
 // compareWithTwin demands the twin's answer: the same first solution, or none.
@@ -122,29 +186,30 @@ func (y *tally) check(t *testing.T, cases int) {
 	}
 }
 
-// randomProblem writes a small problem in the language of world.
-func randomProblem(r *rand.Rand) string {
-	g := &generator{Rand: r}
-	pools := 1 + r.IntN(2)
-	for range pools {
-		g.pool(1 + r.IntN(5-pools))
-	}
-	g.maybe(2, "enforce-groups")
-	g.maybe(5, "wide-amounts")
-	if r.IntN(4) == 0 {
-		g.line("limit devices=%d", 1+r.IntN(3))
-	}
-	for range 1 + r.IntN(5)/2 {
-		g.claim()
-	}
-	return g.text.String()
-}
-
+// generator writes small problems in the language of world.
 type generator struct {
 	*rand.Rand
+	// faults: some devices are faulty, some values unknown.
+	faults    bool
 	text      strings.Builder
 	devices   []string
 	shareable []string
+}
+
+func (g *generator) problem() string {
+	pools := 1 + g.IntN(2)
+	for range pools {
+		g.pool(1 + g.IntN(5-pools))
+	}
+	g.maybe(2, "enforce-groups")
+	g.maybe(5, "wide-amounts")
+	if g.IntN(4) == 0 {
+		g.line("limit devices=%d", 1+g.IntN(3))
+	}
+	for range 1 + g.IntN(5)/2 {
+		g.claim()
+	}
+	return g.text.String()
 }
 
 func (g *generator) line(format string, args ...any) { fmt.Fprintf(&g.text, format+"\n", args...) }
@@ -253,11 +318,20 @@ func (g *generator) alternative(word string) {
 		case 1:
 			count = 3
 		}
-		g.line("%s count=%d from=(%s)%s", word, count, join(g.some(80, g.devices)), admin)
+		from := g.some(80, g.devices)
+		g.line("%s count=%d from=(%s) faulty=(%s)%s", word, count, join(from), join(g.faulty(from)), admin)
 	}
 	for _, device := range g.some(80, g.shareable) {
 		g.line("takes devices=(%s) amounts=(memory=%d,links=%d)", device, g.IntN(4), g.IntN(3))
 	}
+}
+
+// faulty are some of the devices that are no candidates.
+func (g *generator) faulty(candidates []string) []string {
+	if !g.faults {
+		return nil
+	}
+	return g.some(50, slices.DeleteFunc(slices.Clone(g.devices), func(device string) bool { return slices.Contains(candidates, device) }))
 }
 
 func (g *generator) constraint(names []string) {
@@ -277,6 +351,8 @@ func (g *generator) values(kind string) string {
 		switch {
 		case g.IntN(12) == 0:
 			value = "opaque"
+		case g.faults && g.IntN(6) == 0:
+			value = "unknown"
 		case strings.HasSuffix(kind, "sets") && g.IntN(2) == 0:
 			value = strings.Join([]string{"1|2", "2|3", "1|3", "1|2|3"}[g.IntN(4):][:1], "|")
 		}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/big"
 )
@@ -165,4 +166,30 @@ func (a Amounts) Covers(b Amounts) bool {
 		}
 	}
 	return true
+}
+
+// Below says whether entry i is smaller than entry j of b, which has a's unit.
+func (a Amounts) Below(i int, b Amounts, j int) bool {
+	if a.Wide == nil {
+		return a.Narrow[i] < b.Narrow[j]
+	}
+	return a.Wide[i].Cmp(b.Wide[j]) < 0
+}
+
+// AppendEntry appends bytes that are equal for equal entries of vectors with
+// one unit.
+func (a Amounts) AppendEntry(key []byte, i int) []byte {
+	if a.Wide == nil {
+		return binary.LittleEndian.AppendUint64(append(key, 'n'), uint64(a.Narrow[i]))
+	}
+	return append(a.Wide[i].Append(append(key, 'w'), 62), 0)
+}
+
+// AppendKey appends bytes that are equal for equal vectors of one unit.
+func (a Amounts) AppendKey(key []byte) []byte {
+	key = binary.AppendVarint(key, int64(a.Len()))
+	for i := range a.Len() {
+		key = a.AppendEntry(key, i)
+	}
+	return key
 }

@@ -1,5 +1,10 @@
 package index
 
+import (
+	"encoding/binary"
+	"slices"
+)
+
 // GroupState is what the devices placed on one counter set so far have in
 // common (KEP-5963, compatibilityGroups). Devices may share a counter set when
 // all of them name at least one common group; devices that name none go only
@@ -61,6 +66,23 @@ func (s GroupState) With(groups []uint32) GroupState {
 		}
 	}
 	return GroupState{occupied: true, groups: common}
+}
+
+// AppendKey appends bytes that are equal for equal states.
+func (s GroupState) AppendKey(key []byte) []byte {
+	switch {
+	case !s.occupied:
+		return append(key, 0)
+	case s.ungrouped:
+		return append(key, 1)
+	}
+	groups := slices.Clone(s.groups)
+	slices.Sort(groups)
+	key = binary.AppendVarint(append(key, 2), int64(len(groups)))
+	for _, group := range groups {
+		key = binary.AppendVarint(key, int64(group))
+	}
+	return key
 }
 
 // contains: at most two groups a device (API limit), so a scan is the fastest set.

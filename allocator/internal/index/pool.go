@@ -94,6 +94,10 @@ type Counters struct {
 	Names     []string
 	Available Amounts
 
+	// Refunds: some member draws a negative amount, so that taking it leaves
+	// more for others. No driver should publish that; nothing forbids it.
+	Refunds bool
+
 	Members     int
 	Starts      []int
 	Uses        []Use

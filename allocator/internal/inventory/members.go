@@ -130,6 +130,8 @@ func (m *members) addMember(device *resourceapi.Device, sets map[string]counterS
 				return fmt.Errorf("device %s, counter %s in counter set %s: %w", device.Name, name, consumption.CounterSet, err)
 			}
 			m.Uses = append(m.Uses, index.Use{Counter: counter})
+			quantity := consumption.Counters[name].Value
+			m.Refunds = m.Refunds || quantity.Sign() < 0
 			*drawn = append(*drawn, value)
 		}
 		use := index.GroupUse{Set: set.number}

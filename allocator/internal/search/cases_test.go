@@ -39,14 +39,15 @@ func TestCases(t *testing.T) {
 func checkedRun(t *testing.T, w *world) Outcome {
 	t.Helper()
 	p := w.problem()
-	outcome := Run(context.Background(), p)
+	outcome := Faithful(context.Background(), p)
 	if !reflect.DeepEqual(p, w.problem()) {
 		t.Errorf("Run changed the problem")
 	}
-	if again := Run(context.Background(), p); !reflect.DeepEqual(again, outcome) {
+	if again := Faithful(context.Background(), p); !reflect.DeepEqual(again, outcome) {
 		t.Errorf("the second Run says\n%s, the first said\n%s", w.describe(again), w.describe(outcome))
 	}
 	checkLaw(t, p)
+	checkPruned(t, w, p, outcome)
 	return outcome
 }
 

@@ -24,7 +24,7 @@ func hopeless(n int) *Problem {
 func TestADoneContextInterruptsBeforeTheFirstStep(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errCause)
-	outcome := Run(ctx, hopeless(4))
+	outcome := Faithful(ctx, hopeless(4))
 	if outcome.Interrupted != errCause || outcome.Steps != 0 || outcome.Solution != nil || outcome.Fault != nil {
 		t.Errorf("outcome is %+v, want it interrupted by %q after 0 steps", outcome, errCause)
 	}
@@ -68,7 +68,7 @@ func TestTheContextIsLookedAtAtFixedIntervals(t *testing.T) {
 func TestAShortSearchEndsBeforeTheContextIsLookedAtAgain(t *testing.T) {
 	parent, cancel := context.WithCancelCause(context.Background())
 	ctx := &endingContext{Context: parent, cancel: cancel, looks: 1}
-	outcome := Run(ctx, parse("pool devices=(a)\nclaim\nrequest count=1 from=(a)").problem())
+	outcome := Faithful(ctx, parse("pool devices=(a)\nclaim\nrequest count=1 from=(a)").problem())
 	if outcome.Solution == nil || outcome.Interrupted != nil {
 		t.Errorf("outcome is %+v, want a solution", outcome)
 	}

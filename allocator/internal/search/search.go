@@ -38,10 +38,14 @@ const (
 // looked at on the first step, too.
 const contextInterval = 128
 
-// Run walks the tree in the faithful order. It allocates no more than its
-// state, and changes nothing of the problem.
-func Run(ctx context.Context, p *Problem) Outcome {
+// Faithful walks the tree in the faithful order, node by node. It is the oracle
+// for Run, and what Run does where a fault is in reach.
+func Faithful(ctx context.Context, p *Problem) Outcome {
 	w := walk{ctx: ctx, state: newState(p)}
+	return w.run()
+}
+
+func (w *walk) run() Outcome {
 	v := w.step(place{})
 	outcome := Outcome{Steps: w.steps}
 	switch v {
@@ -59,6 +63,15 @@ type walk struct {
 	steps       int64
 	fault       *Fault
 	interrupted error
+
+	// prunable: the walk may begin to prune. It does while memory is set.
+	prunable bool
+	memory   *memory
+	// blame are the components that made the node fail that was left last.
+	blame blame
+	// kept are sets that nodes on the way down go on using; depth counts them.
+	kept  []bitset.Set
+	depth int
 }
 
 func (w *walk) step(at place) verdict {
@@ -75,6 +88,9 @@ func (w *walk) step(at place) verdict {
 	if at.request == len(requests) {
 		v := w.step(place{claim: at.claim + 1})
 		if v == tooMany {
+			if w.prune() {
+				w.blame = ^blame(0)
+			}
 			return none
 		}
 		return v
@@ -86,11 +102,14 @@ func (w *walk) step(at place) verdict {
 
 	alternative := &request.Alternatives[at.alternative]
 	if alternative.All && len(alternative.Members) == 0 {
-		return none // All means at least one.
+		return w.failHere(at) // All means at least one.
 	}
 	if at.device >= alternative.Count {
 		w.alternatives[at.claim][at.request] = at.alternative
 		return w.step(place{claim: at.claim, request: at.request + 1})
+	}
+	if w.memory != nil && w.memory.overflows(at, alternative, at.device) {
+		return w.failHere(at)
 	}
 	if alternative.Count-at.device > w.problem.MaxResults-len(w.picks[at.claim]) {
 		return tooMany
@@ -101,19 +120,39 @@ func (w *walk) step(at place) verdict {
 	return w.tryCandidates(at, alternative)
 }
 
+// failHere ends a node for a reason that lies in its own request.
+func (w *walk) failHere(at place) verdict {
+	if w.prune() {
+		w.blame = w.memory.mine(at)
+	}
+	return none
+}
+
 // tryAlternatives takes the first alternative that leads to a solution. The
 // result is tooMany only if that stood in the way of every alternative.
 func (w *walk) tryAlternatives(at place, request *Request) verdict {
 	exhausted := tooMany
+	b := blame(0)
 	for i := range request.Alternatives {
 		at.alternative, at.chosen, at.from = i, true, 0
+		if w.memory != nil && w.memory.overflows(at, &request.Alternatives[i], 0) {
+			exhausted = none
+			continue
+		}
 		switch v := w.step(at); v {
 		case tooMany:
 		case none:
 			exhausted = none
+			if w.memory != nil && w.blame&w.memory.mine(at) == 0 {
+				return none
+			}
+			b |= w.blame
 		default:
 			return v
 		}
+	}
+	if w.memory != nil {
+		w.blame = b | w.memory.mine(at)
 	}
 	return exhausted
 }
@@ -121,33 +160,40 @@ func (w *walk) tryAlternatives(at place, request *Request) verdict {
 // takeMember takes the next device of a request for all. There is no other
 // choice: if it cannot be had, the request fails.
 func (w *walk) takeMember(at place, alternative *Alternative) verdict {
+	if w.memory != nil {
+		if _, ok := w.memory.look(at); !ok {
+			return w.fail(w.memory.outlook.blame)
+		}
+	}
 	position := alternative.Members[at.device]
 	if w.busy(at.claim, alternative).Has(position) || !alternative.Candidates.Has(position) {
-		return none
+		return w.failHere(at)
 	}
 	switch w.take(at, alternative, position) {
 	case refused:
-		return none
+		return w.failHere(at)
 	case faulted:
 		return stopped
 	}
-	if v := w.step(place{claim: at.claim, request: at.request, alternative: at.alternative, chosen: at.chosen, device: at.device + 1}); v != none {
-		if v != found {
-			w.giveBack()
-		}
-		return v
+	next := at
+	next.device, next.from = at.device+1, 0
+	v := w.step(next)
+	if v != found {
+		w.giveBack()
 	}
-	w.giveBack()
-	return none
+	return v
 }
 
 // tryCandidates tries the devices for one slot of a request.
 func (w *walk) tryCandidates(at place, alternative *Alternative) verdict {
+	if w.memory != nil {
+		return w.tryLikely(at, alternative)
+	}
 	busy := w.busy(at.claim, alternative)
 	for from := at.from; ; {
 		position, ok := nextCandidate(alternative, busy, from)
 		if !ok {
-			return none
+			return w.failHere(at)
 		}
 		from = position + 1
 		if alternative.Faulty.Has(position) {
@@ -162,13 +208,19 @@ func (w *walk) tryCandidates(at place, alternative *Alternative) verdict {
 		}
 		next := at
 		next.device, next.from = at.device+1, position+1
-		if v := w.step(next); v != none {
-			if v != found {
-				w.giveBack()
-			}
-			return v
+		v := w.step(next)
+		if v == found {
+			return found
 		}
 		w.giveBack()
+		if v != none {
+			return v
+		}
+		if w.prune() {
+			// The rest of this node, pruned. Its blame is that of the part that
+			// was tried, too.
+			return w.tryRest(at, alternative, from)
+		}
 	}
 }
 

@@ -50,6 +50,8 @@ type poolState struct {
 	overdrawn int
 	groups    []index.GroupState
 	opened    bool
+	// version counts the changes of the pool's state.
+	version int
 }
 
 // taken is what giveBack needs to know of one take.
@@ -118,8 +120,7 @@ func (s *walk) take(at place, alternative *Alternative, position int) answer {
 		return refused
 	}
 	t := taken{claim: at.claim, alternative: alternative, position: position, shared: share >= 0, groupUndo: len(s.groupUndo)}
-	paid := share >= 0 && (s.problem.Shared.Has(position) || s.shared[share] > 0)
-	if !paid {
+	if !s.paid(position) {
 		if !s.joinGroups(position) {
 			return refused
 		}
@@ -143,7 +144,7 @@ func (s *walk) take(at place, alternative *Alternative, position int) answer {
 			s.revert(t)
 			return refused
 		}
-		s.takeShare(share, alternative)
+		s.takeShare(position, alternative)
 	} else {
 		s.hold(at.claim, position)
 	}
@@ -158,7 +159,7 @@ func (s *state) giveBack() {
 	s.undo = s.undo[:len(s.undo)-1]
 	s.picks[t.claim] = s.picks[t.claim][:len(s.picks[t.claim])-1]
 	if t.shared {
-		s.giveShareBack(int(s.problem.ShareOf[t.position]), t.alternative)
+		s.giveShareBack(t.position, t.alternative)
 	} else {
 		s.release(t.claim, t.position)
 	}
@@ -209,7 +210,9 @@ func (s *state) release(claim, position int) {
 	}
 }
 
-func (s *state) takeShare(share int, alternative *Alternative) {
+func (s *state) takeShare(position int, alternative *Alternative) {
+	share := s.problem.ShareOf[position]
+	s.pools[s.problem.WordPool[position/bitset.WordBits]].version++
 	demand := alternative.Demands[share]
 	for i := range demand.Len() {
 		s.shares[share].Sub(i, demand, i)
@@ -219,7 +222,9 @@ func (s *state) takeShare(share int, alternative *Alternative) {
 	}
 }
 
-func (s *state) giveShareBack(share int, alternative *Alternative) {
+func (s *state) giveShareBack(position int, alternative *Alternative) {
+	share := s.problem.ShareOf[position]
+	s.pools[s.problem.WordPool[position/bitset.WordBits]].version++
 	demand := alternative.Demands[share]
 	for i := range demand.Len() {
 		s.shares[share].Add(i, demand, i)
@@ -288,6 +293,7 @@ func (s *state) putBack(position int) {
 
 // note keeps overdrawn right after one counter has changed.
 func (p *poolState) note(before bool, counter int) {
+	p.version++
 	switch after := p.left.Negative(counter); {
 	case after && !before:
 		p.overdrawn++
@@ -314,6 +320,7 @@ func (s *state) joinGroups(position int) bool {
 		}
 		s.groupUndo = append(s.groupUndo, groupUndo{pool: s.problem.WordPool[position/bitset.WordBits], set: use.Set, before: before})
 		pool.groups[use.Set] = before.With(use.Groups)
+		pool.version++
 	}
 	return true
 }
@@ -323,6 +330,7 @@ func (s *state) undoGroups(mark int) {
 	for i := len(s.groupUndo) - 1; i >= mark; i-- {
 		u := s.groupUndo[i]
 		s.pools[u.pool].groups[u.set] = u.before
+		s.pools[u.pool].version++
 	}
 	s.groupUndo = s.groupUndo[:mark]
 }

@@ -1,0 +1,297 @@
+package search
+
+import (
+	"math/bits"
+
+	"github.com/dray-dev/dray/allocator/internal/bitset"
+)
+
+// outlook says, at a node of the tree, whether the subtree below it can still
+// hold a solution, and which devices are worth trying there.
+//
+// It only ever errs on the side of hope: where it says no, there is no solution
+// (and no fault, because it is only used on problems without any). So skipping
+// what it says no to leaves the first solution the first, and no node is
+// entered that the faithful order does not enter.
+//
+// The argument is the same for every check in here. A demand is what one
+// remaining request still needs: a number of devices out of a domain. A domain
+// holds every device that could be taken for the request in some completion of
+// the present state: taking devices only ever makes other devices unavailable
+// (busy, counters drawn, groups narrowed, shares taken, values fixed or used
+// up), so what is unavailable now stays so. A check compares all demands, or
+// some of them, with what their domains can give together at best.
+//
+// A check that says no also says whom to blame: the components (see component)
+// of the demands it looked at.
+type outlook struct {
+	*state
+	rests []rest
+	// first is the index in rests of a claim's first request.
+	first []int
+	// fewest[i] is the smallest number of devices that rests[i] and the later
+	// requests of its claim can do with.
+	fewest []int
+
+	demands []demand
+	free    []bitset.Set
+	fits    []poolFits
+	match   matcher
+	limits  []int64
+	tables  [][]elements
+	blame   blame
+}
+
+// rest is one request, in the order of the search.
+type rest struct {
+	claim, request int
+	alternatives   []Alternative
+	prioritized    bool
+	// static[a] is Candidates of alternative a less what can never be taken.
+	static    []bitset.Set
+	component component
+}
+
+// demand is what a remaining request needs in any solution below the node.
+type demand struct {
+	rest        *rest
+	alternative *Alternative
+	number      int
+	need        int
+	domain      bitset.Set
+}
+
+func newOutlook(s *state) *outlook {
+	o := &outlook{state: s, first: make([]int, len(s.problem.Claims)), fits: make([]poolFits, len(s.problem.Pools))}
+	for c := range s.problem.Claims {
+		o.first[c] = len(o.rests)
+		for r := range s.problem.Claims[c].Requests {
+			request := &s.problem.Claims[c].Requests[r]
+			rest := rest{claim: c, request: r, alternatives: request.Alternatives, prioritized: request.Prioritized}
+			for a := range request.Alternatives {
+				rest.static = append(rest.static, s.static(c, &request.Alternatives[a]))
+			}
+			o.rests = append(o.rests, rest)
+		}
+	}
+	o.fewest = make([]int, len(o.rests)+1)
+	for i := len(o.rests) - 1; i >= 0; i-- {
+		fewest := -1
+		for a := range o.rests[i].alternatives {
+			if n := o.rests[i].alternatives[a].Count; fewest < 0 || n < fewest {
+				fewest = n
+			}
+		}
+		o.fewest[i] = max(fewest, 0)
+		if i+1 < len(o.rests) && o.rests[i+1].claim == o.rests[i].claim {
+			o.fewest[i] += o.fewest[i+1]
+		}
+	}
+	o.assignComponents()
+	return o
+}
+
+// static removes the devices that the alternative can never take: in use, or
+// without a value that one of its constraints can compare.
+func (s *state) static(claim int, a *Alternative) bitset.Set {
+	domain := a.Candidates.Clone()
+	if a.All {
+		members := make(bitset.Set, len(domain))
+		for _, position := range a.Members {
+			members.Add(position)
+		}
+		domain.And(members)
+	}
+	if !a.Admin {
+		domain.AndNot(s.problem.InUse)
+	}
+	for _, test := range a.Tests {
+		lists := s.problem.Claims[claim].Constraints[test.Constraint].Lists
+		for position := range domain.All {
+			if v := test.Values[position]; v == Absent || v == Opaque && lists {
+				domain.Remove(position)
+			}
+		}
+	}
+	return domain
+}
+
+// overflows says whether the claim's result cannot hold what the alternative
+// and the rest of the claim need at least.
+func (o *outlook) overflows(at place, alternative *Alternative, taken int) bool {
+	i := o.first[at.claim] + at.request
+	need := alternative.Count - taken
+	if i+1 < len(o.rests) && o.rests[i+1].claim == at.claim {
+		need += o.fewest[i+1]
+	}
+	return need > o.problem.MaxResults-len(o.picks[at.claim])
+}
+
+// look returns the devices that may be taken next at a node that is about to
+// take a device, or false if the subtree holds no solution; then blame says
+// which components are the reason. The set is valid until the next look.
+func (o *outlook) look(at place) (bitset.Set, bool) {
+	o.demands = o.demands[:0]
+	i := o.first[at.claim] + at.request
+	if !o.demand(i, at.alternative, at.device, at.from) {
+		return nil, false
+	}
+	for j := i + 1; j < len(o.rests); j++ {
+		if o.rests[j].prioritized {
+			if !o.someAlternative(j) {
+				return nil, false
+			}
+		} else if !o.demand(j, 0, 0, 0) {
+			return nil, false
+		}
+	}
+	if !o.constraintsHold() || !o.devicesSuffice() || !o.countersSuffice() || !o.sharesSuffice() {
+		return nil, false
+	}
+	return o.demands[0].domain, true
+}
+
+// someAlternative checks that one alternative has enough devices for itself. If
+// only one has, it is as good as the request.
+func (o *outlook) someAlternative(i int) bool {
+	possible, only := 0, 0
+	mark := len(o.demands)
+	for a := range o.rests[i].alternatives {
+		if o.demand(i, a, 0, 0) {
+			possible, only = possible+1, a
+			o.demands = o.demands[:mark]
+		}
+	}
+	switch possible {
+	case 0:
+		o.blame = o.rests[i].component.blame()
+		return false
+	case 1:
+		return o.demand(i, only, 0, 0)
+	}
+	return true
+}
+
+// demand appends what an alternative of a request still needs, with the devices
+// that it can have one by one. It is false if those are too few.
+func (o *outlook) demand(i, alternative, taken, from int) bool {
+	rest := &o.rests[i]
+	a := &rest.alternatives[alternative]
+	domain := o.scratch(len(o.demands))
+	copy(domain, rest.static[alternative])
+	domain.AndNot(o.busy(rest.claim, a))
+	removeBelow(domain, from)
+	o.dropUnfit(domain, a)
+	o.dropForbidden(domain, rest.claim, a)
+	need := a.Count - taken
+	if a.All {
+		if !o.onlyMembers(domain, a.Members[taken:]) {
+			o.blame = rest.component.blame()
+			return false
+		}
+	}
+	if a.All && len(a.Members) == 0 || domain.Count() < need {
+		o.blame = rest.component.blame()
+		return false
+	}
+	o.demands = append(o.demands, demand{rest: rest, alternative: a, number: alternative, need: need, domain: domain})
+	return true
+}
+
+// onlyMembers reduces a domain to the members, and says whether all are in it.
+func (o *outlook) onlyMembers(domain bitset.Set, members []int) bool {
+	kept := make(bitset.Set, len(domain))
+	for _, position := range members {
+		if !domain.Has(position) {
+			return false
+		}
+		kept.Add(position)
+	}
+	copy(domain, kept)
+	return true
+}
+
+func (o *outlook) scratch(i int) bitset.Set {
+	for len(o.free) <= i {
+		o.free = append(o.free, make(bitset.Set, len(o.problem.InUse)))
+	}
+	return o.free[i]
+}
+
+func removeBelow(s bitset.Set, from int) {
+	word := min(from/bitset.WordBits, len(s))
+	clear(s[:word])
+	if word < len(s) {
+		s[word] &^= 1<<(from%bitset.WordBits) - 1
+	}
+}
+
+// dropForbidden removes the devices that the constraints, as they stand, refuse.
+func (o *outlook) dropForbidden(domain bitset.Set, claim int, a *Alternative) {
+	for _, test := range a.Tests {
+		s := &o.constraints[claim][test.Constraint]
+		if s.devices == 0 {
+			continue
+		}
+		constraint := &o.problem.Claims[claim].Constraints[test.Constraint]
+		for position := range domain.All {
+			if !s.admits(constraint, test.Values[position]) {
+				domain.Remove(position)
+			}
+		}
+	}
+}
+
+// dropUnfit removes the devices whose counters, groups or shares do not reach.
+func (o *outlook) dropUnfit(domain bitset.Set, a *Alternative) {
+	for word, w := range domain {
+		if w == 0 {
+			continue
+		}
+		if fits := o.poolFits(o.problem.WordPool[word]); fits != nil {
+			set := fits.draw
+			if a.Admin {
+				set = fits.join
+			}
+			domain[word] &= set[word-fits.firstWord]
+		}
+		for m := domain[word] & o.problem.MultiAllocatable[word]; m != 0; m &= m - 1 {
+			position := word*bitset.WordBits + bits.TrailingZeros64(m)
+			if share := o.problem.ShareOf[position]; share >= 0 && !o.shares[share].Covers(a.Demands[share]) {
+				domain.Remove(position)
+			}
+		}
+	}
+}
+
+// devicesSuffice matches all demands with devices that only one request can have.
+func (o *outlook) devicesSuffice() bool {
+	o.match.reset()
+	for i := range o.demands {
+		d := &o.demands[i]
+		if d.alternative.Admin {
+			continue
+		}
+		shared, exclusive := 0, o.match.add(d.domain)
+		for word, w := range o.problem.MultiAllocatable {
+			shared += bits.OnesCount64(exclusive[word] & w)
+			exclusive[word] &^= w
+		}
+		o.match.need(max(d.need-shared, 0))
+	}
+	if o.match.possible() {
+		return true
+	}
+	o.blame = o.blameDemands(func(d *demand) bool { return !d.alternative.Admin })
+	return false
+}
+
+func (o *outlook) blameDemands(looked func(*demand) bool) blame {
+	var b blame
+	for i := range o.demands {
+		if looked(&o.demands[i]) {
+			b |= o.demands[i].rest.component.blame()
+		}
+	}
+	return b
+}

@@ -1,0 +1,239 @@
+package search
+
+import (
+	"context"
+
+	"github.com/dray-dev/dray/allocator/internal/bitset"
+)
+
+// The pruned order walks the same tree in the same order as the faithful one
+// and leaves out subtrees that hold neither a solution nor a fault. A fault
+// ends scheduling of the pod, so a subtree that could reach one is never left
+// out: where a problem has any fault in reach, Run keeps to the faithful order.
+
+// Run returns what Faithful returns, but for Steps, which is never larger.
+//
+// Most problems are solved on the first way down, and those that are not often
+// lack devices for some request outright. So pruning is prepared only when the
+// walk first has to turn back.
+func Run(ctx context.Context, p *Problem) Outcome {
+	if !prunable(p) {
+		return Faithful(ctx, p)
+	}
+	if ctx.Err() == nil && short(p) {
+		return Outcome{Steps: 1}
+	}
+	w := walk{ctx: ctx, state: newState(p), prunable: true}
+	return w.run()
+}
+
+// prunable says whether no fault is in reach, and whether taking devices can
+// only ever make others unavailable.
+func prunable(p *Problem) bool {
+	for i := range p.Pools {
+		if p.Pools[i].Counters != nil && p.Pools[i].Counters.Refunds {
+			return false
+		}
+	}
+	for c := range p.Claims {
+		for r := range p.Claims[c].Requests {
+			for a := range p.Claims[c].Requests[r].Alternatives {
+				if faultInReach(p, &p.Claims[c].Requests[r].Alternatives[a]) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func faultInReach(p *Problem, a *Alternative) bool {
+	for word, w := range a.Faulty {
+		if !a.Admin {
+			w &^= p.InUse[word]
+		}
+		if w != 0 {
+			return true
+		}
+	}
+	if a.All && len(a.Tests) > 0 {
+		return true // A constraint that keeps a member away is a fault.
+	}
+	for _, test := range a.Tests {
+		for position := range a.Candidates.All {
+			if test.Values[position] == Unknown {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// short says whether some request lacks devices before anything is taken.
+func short(p *Problem) bool {
+	for c := range p.Claims {
+		for r := range p.Claims[c].Requests {
+			request := &p.Claims[c].Requests[r]
+			possible := false
+			for a := range request.Alternatives {
+				possible = possible || enough(p, &request.Alternatives[a])
+			}
+			if !possible {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func enough(p *Problem, a *Alternative) bool {
+	if a.All {
+		return len(a.Members) > 0
+	}
+	have := 0
+	for word, w := range a.Candidates {
+		if !a.Admin {
+			w &^= p.InUse[word]
+		}
+		have += bitset.Set{w}.Count()
+	}
+	return have >= a.Count
+}
+
+// memory is what pruning keeps beside the state of the walk.
+type memory struct {
+	*outlook
+	blocks *blocks
+	// admin: some alternative has admin access, so devices in use matter.
+	admin bool
+	// later[i] are the devices that requests behind rests[i] may take.
+	later []bitset.Set
+	// nogoods are the keys of subtrees that hold no solution, with the blame.
+	nogoods map[string]blame
+
+	key, stateBuffer []byte
+	bounds           [][2]int
+}
+
+// maxNogoods bounds the memory of one search; beyond it, what is known is used
+// and nothing is learnt.
+const maxNogoods = 1 << 15
+
+func newMemory(s *state) *memory {
+	m := &memory{outlook: newOutlook(s), nogoods: make(map[string]blame)}
+	m.blocks = newBlocks(m.outlook)
+	m.later = make([]bitset.Set, len(m.rests))
+	after := make(bitset.Set, len(s.problem.InUse))
+	for i := len(m.rests) - 1; i >= 0; i-- {
+		m.later[i] = after.Clone()
+		for n, domain := range m.rests[i].static {
+			after.Or(domain)
+			m.admin = m.admin || m.rests[i].alternatives[n].Admin
+		}
+	}
+	return m
+}
+
+// mine is the component of the request at a node.
+func (m *memory) mine(at place) blame {
+	return m.rests[m.first[at.claim]+at.request].component.blame()
+}
+
+// prune makes the walk prune from here on.
+func (w *walk) prune() bool {
+	if w.memory == nil && w.prunable {
+		w.memory = newMemory(w.state)
+	}
+	return w.memory != nil
+}
+
+// fail ends a node without a solution.
+func (w *walk) fail(b blame) verdict {
+	w.blame = b
+	return none
+}
+
+// tryLikely tries the devices for one slot of a request that look says may lead
+// to a solution, without those whose twins did not.
+func (w *walk) tryLikely(at place, alternative *Alternative) verdict {
+	m := w.memory
+	domain, ok := m.look(at)
+	if !ok {
+		return w.fail(m.outlook.blame)
+	}
+	domain = w.keep(domain)
+	defer w.drop()
+	if len(m.nogoods) > 0 {
+		if b, known := m.nogoods[string(m.stateKey(at, domain))]; known {
+			return w.fail(b)
+		}
+	}
+	mine := m.mine(at)
+	b := mine
+	var failed map[string]bool
+	for position := range domain.All {
+		if failed != nil && failed[string(m.twinKey(at, position, domain))] {
+			continue
+		}
+		if w.take(at, alternative, position) == refused {
+			continue
+		}
+		next := at
+		next.device, next.from = at.device+1, position+1
+		v := w.step(next)
+		if v == found {
+			return found
+		}
+		w.giveBack()
+		if v != none {
+			return v
+		}
+		if w.blame&mine == 0 {
+			return none
+		}
+		b |= w.blame
+		if failed == nil {
+			failed = make(map[string]bool)
+		}
+		failed[string(m.twinKey(at, position, domain))] = true
+	}
+	if len(m.nogoods) < maxNogoods {
+		m.nogoods[string(m.stateKey(at, domain))] = b
+	}
+	return w.fail(b)
+}
+
+// tryRest goes on with a node at which the walk began to prune, after a device
+// before from was tried in vain.
+func (w *walk) tryRest(at place, alternative *Alternative, from int) verdict {
+	tried, mine := w.blame, w.memory.mine(at)
+	if tried&mine == 0 {
+		return none
+	}
+	if w.memory.overflows(at, alternative, at.device) {
+		return w.fail(tried | mine)
+	}
+	at.from = from
+	v := w.tryLikely(at, alternative)
+	w.blame |= tried | mine
+	return v
+}
+
+// twinKey is equal for devices of exchangeable blocks.
+func (m *memory) twinKey(at place, position int, domain bitset.Set) []byte {
+	key, _ := m.appendState(m.key[:0], m.blocks.of[position], at.claim, domain, m.later[m.first[at.claim]+at.request])
+	m.key = key
+	return append(key, byte(m.blocks.within[position]), byte(m.blocks.within[position]>>8), byte(m.blocks.within[position]>>16))
+}
+
+// keep copies a set that is needed until the matching drop.
+func (w *walk) keep(s bitset.Set) bitset.Set {
+	if w.depth == len(w.kept) {
+		w.kept = append(w.kept, nil)
+	}
+	w.kept[w.depth] = append(w.kept[w.depth][:0], s...)
+	w.depth++
+	return w.kept[w.depth-1]
+}
+
+func (w *walk) drop() { w.depth-- }

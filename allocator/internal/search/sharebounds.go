@@ -1,0 +1,133 @@
+package search
+
+import (
+	"math"
+
+	"github.com/dray-dev/dray/allocator/internal/bitset"
+)
+
+// sharesSuffice bounds how many shares the devices that can be shared still
+// give, where demands have no others. Two bounds hold for any capacity that all
+// those devices have at the same place in their vectors: a device gives at most
+// what it has left divided by the smallest share asked of it, and never two
+// shares to one request; and all shares together take no more than all devices
+// have left.
+func (o *outlook) sharesSuffice() bool {
+	if len(o.problem.Shares) == 0 {
+		return true
+	}
+	total, looked := 0, 0
+	for i := range o.demands {
+		if d := &o.demands[i]; o.onlyShares(d) {
+			total += d.need
+			looked++
+		}
+	}
+	if looked == 0 {
+		return true
+	}
+	capacity := 0
+	dimensions := -1
+	for share := range o.problem.Shares {
+		if o.shares[share].Wide != nil {
+			return true
+		}
+		n := o.shares[share].Len()
+		if dimensions >= 0 && n != dimensions {
+			dimensions = 0
+		} else {
+			dimensions = n
+		}
+	}
+	union := o.scratch(len(o.demands))
+	clear(union)
+	for i := range o.demands {
+		if d := &o.demands[i]; o.onlyShares(d) {
+			union.Or(d.domain)
+		}
+	}
+	for position := range union.All {
+		capacity += o.sharesOf(position)
+	}
+	if capacity >= total && o.volumeSuffices(union, dimensions) {
+		return true
+	}
+	o.blame = o.blameDemands(func(d *demand) bool { return o.onlyShares(d) })
+	return false
+}
+
+func (o *outlook) onlyShares(d *demand) bool {
+	if d.need == 0 {
+		return false
+	}
+	for word, w := range d.domain {
+		if w&^o.problem.MultiAllocatable[word] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// sharesOf bounds the number of shares that one device can give.
+func (o *outlook) sharesOf(position int) int {
+	share := o.problem.ShareOf[position]
+	left := o.shares[share].Narrow
+	requests := 0
+	fit := int64(len(o.demands))
+	for i, have := range left {
+		least := int64(-1)
+		for j := range o.demands {
+			d := &o.demands[j]
+			if !o.onlyShares(d) || !d.domain.Has(position) {
+				continue
+			}
+			if take := d.alternative.Demands[share].Narrow[i]; least < 0 || take < least {
+				least = take
+			}
+		}
+		if least > 0 {
+			fit = min(fit, max(have, 0)/least)
+		}
+	}
+	for j := range o.demands {
+		if d := &o.demands[j]; o.onlyShares(d) && d.domain.Has(position) {
+			requests++
+		}
+	}
+	return min(requests, int(fit))
+}
+
+// volumeSuffices compares sums; dimensions is 0 where vectors differ in length.
+func (o *outlook) volumeSuffices(union bitset.Set, dimensions int) bool {
+	for i := range dimensions {
+		have, want := int64(0), int64(0)
+		for position := range union.All {
+			have = sum(have, max(o.shares[o.problem.ShareOf[position]].Narrow[i], 0))
+		}
+		for j := range o.demands {
+			d := &o.demands[j]
+			if !o.onlyShares(d) {
+				continue
+			}
+			least := int64(math.MaxInt64)
+			for position := range d.domain.All {
+				least = min(least, d.alternative.Demands[o.problem.ShareOf[position]].Narrow[i])
+			}
+			for range d.need {
+				want = sum(want, max(least, 0))
+			}
+		}
+		if want > have {
+			return false
+		}
+	}
+	return true
+}
+
+// sum adds what is not negative, and stays at the largest int64 beyond it.
+func sum(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

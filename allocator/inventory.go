@@ -21,6 +21,7 @@ import (
 // earlier list is reused.
 type Inventory struct {
 	slices  *inventory.Inventory
+	shapes  selector.Shapes
 	shareID func() types.UID
 }
 
@@ -78,7 +79,7 @@ func (inv *Inventory) NewAllocator(
 		features:  request.Features(features),
 		snapshot:  snapshot,
 		usage:     inventory.NewUsage(allocatedState),
-		evaluator: &selector.Evaluator{Cache: celCache},
+		evaluator: &selector.Evaluator{Cache: celCache, Shapes: &inv.shapes},
 		shareID:   inv.shareID,
 	}
 	if classLister != nil {

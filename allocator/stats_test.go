@@ -104,7 +104,11 @@ func hopelessLastClaim(devices, claims int) (*allocatortest.Scenario, int64) {
 	return s, 1 + 3*sumOf(1, claims, func(j int) int64 { return arrangements(devices, j) })
 }
 
-func TestStepsAreCountedAsUpstreamCountsThem(t *testing.T) {
+// fewSteps bounds what a hopeless family may take: a walk down to the first dead
+// end and back, where upstream walks the whole tree.
+const fewSteps = 64
+
+func TestHopelessClaimsTakeFewStepsAndNeverMoreThanUpstream(t *testing.T) {
 	type family func() (*allocatortest.Scenario, int64)
 	for name, instances := range map[string][]family{
 		"one device too few": {
@@ -149,8 +153,8 @@ func TestStepsAreCountedAsUpstreamCountsThem(t *testing.T) {
 					if results, err := a.Allocate(context.Background(), s.Nodes[0], s.Claims); err != nil || results != nil {
 						t.Fatalf("got %v, %v, want nil and no error", results, err)
 					}
-					if got := a.Stats().Steps; got != round*want {
-						t.Errorf("after call %d the steps are %d, want %d each", round, got, want)
+					if got, most := a.Stats().Steps, round*min(want, fewSteps); got > most {
+						t.Errorf("after call %d the steps are %d, want at most %d; upstream takes %d each", round, got, most, want)
 					}
 				}
 			})
@@ -180,7 +184,7 @@ func evaluationsOf(t *testing.T, inv *allocator.Inventory, s *allocatortest.Scen
 	return first
 }
 
-func TestASelectorIsEvaluatedOnceForADeviceThatStays(t *testing.T) {
+func TestASelectorIsEvaluatedOnceForEachValueThatItReads(t *testing.T) {
 	s := newScenario(5, newClaim("c", wants("r", 1, `device.attributes["gpu.example.com"].index >= 0`), wants("again", 1, `device.attributes["gpu.example.com"].index >= 0`)))
 	other := newSlice("slice-other", nodeName, newGPUs(3)...)
 	other.Spec.Pool.Name = "other"
@@ -193,7 +197,7 @@ func TestASelectorIsEvaluatedOnceForADeviceThatStays(t *testing.T) {
 			t.Errorf("%s: %d evaluations, want %d", what, got, want)
 		}
 	}
-	check("eight devices, the class's selector and the requests'", 8*2)
+	check("one driver for the class's selector, five indices for the requests'", 1+5)
 	check("a second allocator", 0)
 	slices.Reverse(s.Slices)
 	check("another order of the list", 0)
@@ -206,7 +210,7 @@ func TestASelectorIsEvaluatedOnceForADeviceThatStays(t *testing.T) {
 	s.Slices = s.Clone().Slices
 	s.Slices[0].Spec.Devices[2].Attributes["model"] = resourceapi.DeviceAttribute{StringValue: ptr.To("h100")}
 	s.Stamp()
-	check("a change in the pool of three", 3*2)
+	check("a change that no selector reads", 0)
 	request(s).Selectors = celSelectors([]string{`device.attributes["gpu.example.com"].index >= 1`})
-	check("one more selector", 8)
+	check("one more selector", 5)
 }

@@ -143,12 +143,8 @@ func (o *outlook) constraintHolds(claim, number int, demands []demand) bool {
 	if !table.usable {
 		return true
 	}
-	constraint := &o.problem.Claims[claim].Constraints[number]
-	switch {
-	case !constraint.Distinct:
+	if !o.problem.Claims[claim].Constraints[number].Distinct {
 		return o.someElementFits(table, number, demands)
-	case constraint.Lists:
-		return true // Packing disjoint sets is for the search.
 	}
 	return o.elementsSuffice(table, number, demands)
 }
@@ -218,7 +214,8 @@ func (o *outlook) elementFits(table *elements, e, number int, demands []demand) 
 	return o.match.possible()
 }
 
-// elementsSuffice matches demands with elements, of which each serves one device.
+// elementsSuffice matches demands with elements, of which each serves one
+// device. Devices whose values are lists take several, and at least the one.
 func (o *outlook) elementsSuffice(table *elements, number int, demands []demand) bool {
 	if table.possible == nil {
 		table.possible = bitset.New(table.count)

@@ -43,6 +43,8 @@ type Evaluator struct {
 	// Cache compiles expressions; nil is an error of the caller that surfaces
 	// when an expression has to be evaluated.
 	Cache *cel.Cache
+	// Shapes remembers evaluations beyond the life of a pool; nil does not.
+	Shapes *Shapes
 	// Evaluations counts evaluations of an expression on a device.
 	Evaluations atomic.Int64
 }
@@ -112,12 +114,13 @@ func (ev *Evaluator) Verdict(ctx context.Context, m *Memo, expression string, de
 	if err != nil {
 		verdict.Fault = bitset.Full(devices.Len())
 	} else {
-		verdict.Fault, err = ev.onEach(ctx, devices, func(device int, input cel.Device) error {
-			matches, _, err := compiled.DeviceMatches(ctx, input)
-			if matches {
+		verdict.Fault, err = ev.onEach(ctx, devices, ev.shapesOf(&compiled, expression, false), func(input cel.Device) (met shape, err error) {
+			met.match, _, err = compiled.DeviceMatches(ctx, input)
+			return met, err
+		}, func(device int, met shape) {
+			if met.match {
 				verdict.Match.Add(device)
 			}
-			return err
 		})
 		if err != nil {
 			return Verdict{}, err
@@ -141,9 +144,11 @@ func (ev *Evaluator) Derived(ctx context.Context, m *Memo, expression string, de
 	if err != nil {
 		derived.Fault = bitset.Full(devices.Len())
 	} else {
-		derived.Fault, err = ev.onEach(ctx, devices, func(device int, input cel.Device) (err error) {
-			derived.Attributes[device], _, err = compiled.EvaluateDerivedAttribute(ctx, input)
-			return err
+		derived.Fault, err = ev.onEach(ctx, devices, ev.shapesOf(&compiled, expression, true), func(input cel.Device) (met shape, err error) {
+			met.attribute, _, err = compiled.EvaluateDerivedAttribute(ctx, input)
+			return met, err
+		}, func(device int, met shape) {
+			derived.Attributes[device] = met.attribute
 		})
 		if err != nil {
 			return Derived{}, err
@@ -153,18 +158,45 @@ func (ev *Evaluator) Derived(ctx context.Context, m *Memo, expression string, de
 	return derived, nil
 }
 
-// onEach evaluates on every device and returns those on which that failed. Its
-// error is the context's.
-func (ev *Evaluator) onEach(ctx context.Context, devices Devices, evaluate func(device int, input cel.Device) error) (bitset.Set, error) {
+func (ev *Evaluator) shapesOf(compiled *cel.CompilationResult, expression string, derived bool) *shapesOf {
+	if ev.Shapes == nil {
+		return nil
+	}
+	return ev.Shapes.of(ev.Cache, compiled.Environment, expression, derived)
+}
+
+// onEach evaluates on every device whose shape is not known yet, says what came
+// out for each device without a fault, and returns those with one. Its error is
+// the context's.
+func (ev *Evaluator) onEach(ctx context.Context, devices Devices, shapes *shapesOf, evaluate func(cel.Device) (shape, error), met func(device int, met shape)) (bitset.Set, error) {
 	fault := bitset.New(devices.Len())
+	var key []byte
 	for device := range devices.Len() {
-		ev.Evaluations.Add(1)
-		if err := evaluate(device, input(devices, device)); err != nil {
-			if ctx.Err() != nil {
+		comparable := false
+		if shapes != nil {
+			key, comparable = shapes.reads.appendKey(key[:0], devices.At(device), devices.DriverName())
+		}
+		outcome, known := shape{}, false
+		if comparable {
+			outcome, known = shapes.get(key)
+		}
+		if !known {
+			ev.Evaluations.Add(1)
+			var err error
+			outcome, err = evaluate(input(devices, device))
+			if err != nil && ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			fault.Add(device)
+			outcome.fault = err != nil
+			if comparable {
+				shapes.put(key, outcome)
+			}
 		}
+		if outcome.fault {
+			fault.Add(device)
+			continue
+		}
+		met(device, outcome)
 	}
 	return fault, nil
 }

@@ -148,6 +148,24 @@ func TestTheNarrowFormEndsBelowTheLimit(t *testing.T) {
 	}
 }
 
+// Exactly enough is enough, and nothing left is not less than nothing.
+func TestEqualAmounts(t *testing.T) {
+	for _, a := range []Exact{{Milli: 1500}, {Wide: big.NewInt(15), Digits: 10}} {
+		vectors := NewAmounts([]Exact{a}, []Exact{a}, []Exact{{}})
+		if !vectors[0].Covers(vectors[1]) || vectors[2].Covers(vectors[1]) {
+			t.Errorf("%v covers itself: %v; nothing covers it: %v", vectors[0], vectors[0].Covers(vectors[1]), vectors[2].Covers(vectors[1]))
+		}
+		vectors[0].Sub(0, vectors[1], 0)
+		if vectors[0].Negative(0) || !vectors[0].Covers(vectors[2]) {
+			t.Errorf("%v less itself is %v", vectors[1], vectors[0])
+		}
+		vectors[0].Sub(0, vectors[1], 0)
+		if !vectors[0].Negative(0) {
+			t.Errorf("nothing less %v is %v, which is not called negative", vectors[1], vectors[0])
+		}
+	}
+}
+
 // One amount that is too fine makes all vectors of the call wide: they share a unit.
 func TestVectorsOfOneCallShareAUnit(t *testing.T) {
 	nano, err := NewWide(big.NewInt(1), 9)

@@ -165,14 +165,17 @@ func withoutStamp[T interface{ DeepCopy() T }](object T, drop func(T)) T {
 	return object
 }
 
-// asYAML leaves out what encoding/json writes for empty structs.
+// asYAML leaves out what encoding/json writes for empty structs. Numbers stay
+// text on the way: a float64 does not hold every int64.
 func asYAML(object any) ([]byte, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
 	var tree map[string]any
-	if err := json.Unmarshal(text, &tree); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&tree); err != nil {
 		return nil, err
 	}
 	dropEmpty(tree)

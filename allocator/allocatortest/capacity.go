@@ -56,7 +56,7 @@ var capacityKinds = []capacityKind{
 			return &resourceapi.CapacityRequestPolicy{Default: quantityPtr("2Gi"),
 				ValidRange: &resourceapi.CapacityRequestPolicyRange{Min: quantityPtr("2Gi"), Max: quantityPtr("20Gi"), Step: quantityPtr("2Gi")}}
 		},
-		requests: []string{"1Gi", "3Gi", "4Gi", "2500Mi", "19Gi", "21Gi"},
+		requests: []string{"1Gi", "3Gi", "4Gi", "2500Mi", "3G", "19Gi", "21Gi"},
 		shares:   []string{"2Gi", "20Gi"},
 	},
 	{
@@ -65,7 +65,7 @@ var capacityKinds = []capacityKind{
 			return &resourceapi.CapacityRequestPolicy{Default: quantityPtr("1Gi"),
 				ValidRange: &resourceapi.CapacityRequestPolicyRange{Min: quantityPtr("1Gi"), Step: quantityPtr("512Mi")}}
 		},
-		requests: []string{"1Gi", "1100Mi", "39Gi", "50Gi"},
+		requests: []string{"1Gi", "1100Mi", "4G", "39Gi", "50Gi"},
 		shares:   []string{"1Gi", "1536Mi"},
 	},
 	{
@@ -146,7 +146,12 @@ func (b *builder) addCapacities(p *poolPlan, device *resourceapi.Device) {
 		if device.Capacity == nil {
 			device.Capacity = make(map[resourceapi.QualifiedName]resourceapi.DeviceCapacity)
 		}
-		device.Capacity[resourceapi.QualifiedName(kind.name)] = resourceapi.DeviceCapacity{Value: quantity(kind.value), RequestPolicy: kind.policy()}
+		capacity := resourceapi.DeviceCapacity{Value: quantity(kind.value), RequestPolicy: kind.policy()}
+		if capacity.RequestPolicy != nil && b.chance(4) {
+			// A server that does not hold the default against the policy.
+			capacity.RequestPolicy.Default = quantityPtr("1700m")
+		}
+		device.Capacity[resourceapi.QualifiedName(kind.name)] = capacity
 	}
 	if p.style.capacities == nil && b.chance(15) {
 		device.Capacity = map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: quantity(pick(b.T, []string{"16Gi", "40Gi"}))}}

@@ -13,8 +13,9 @@
 // Objects are valid by API validation, with exceptions that an allocator must
 // survive: pools with duplicate device names, missing counter sets or slices
 // that disagree, selectors that do not compile, versions that do not parse,
-// node selectors with an unknown operator, negative and absurd capacities, and
-// fields that are empty because a newer API server has filled others.
+// node selectors with an unknown operator, negative and absurd capacities,
+// defaults outside of their policy, and fields that are empty because a newer
+// API server has filled others.
 //
 // The files, in the order in which a scenario comes into being:
 //

@@ -55,7 +55,7 @@ func (b *builder) addPools() {
 		{NodeSelectorPool, "fabric", reachZone, 3},
 		{AllNodesPool, "attic", reachAll, 2},
 		{PerDeviceNodeSelection, "rack", reachPerDevice, 4},
-		{SpreadPool, "spread", reachSpread, len(b.s.Nodes)},
+		{SpreadPool, "spread", reachSpread, 2 * len(b.s.Nodes)},
 	} {
 		if !b.wants(shared.feature) {
 			continue

@@ -15,7 +15,6 @@ import (
 	"github.com/dray-dev/dray/allocator/internal/inventory"
 	"github.com/dray-dev/dray/allocator/internal/request"
 	"github.com/dray-dev/dray/allocator/internal/result"
-	"github.com/dray-dev/dray/allocator/internal/search"
 	"github.com/dray-dev/dray/allocator/internal/selector"
 )
 
@@ -26,12 +25,13 @@ type Allocator struct {
 	features  request.Features
 	snapshot  *inventory.Snapshot
 	usage     *inventory.Usage
-	classes   request.ClassLister
+	lister    request.ClassLister
 	evaluator *selector.Evaluator
 	shareID   func() types.UID
 
 	// compiled are the claims of the latest call: all nodes are asked about the same.
 	compiled atomic.Pointer[compiledClaims]
+	classes  classes
 	steps    atomic.Int64
 }
 
@@ -82,7 +82,7 @@ func (a *Allocator) Allocate(ctx context.Context, node *corev1.Node, claims []*r
 	if err != nil {
 		return nil, contextError(ctx, err)
 	}
-	outcome := search.Run(ctx, &bound.Problem)
+	outcome := a.classes.run(ctx, &bound.Problem)
 	a.steps.Add(outcome.Steps)
 	switch {
 	case outcome.Interrupted != nil:
@@ -104,7 +104,7 @@ func (a *Allocator) compile(claims []*resourceapi.ResourceClaim) (*request.Claim
 	if latest := a.compiled.Load(); latest != nil && slices.Equal(latest.api, claims) {
 		return latest.claims, nil
 	}
-	compiled, err := request.Compile(a.features, a.classes, claims)
+	compiled, err := request.Compile(a.features, a.lister, claims)
 	if err != nil {
 		return nil, err
 	}

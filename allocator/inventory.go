@@ -23,6 +23,8 @@ type Inventory struct {
 	slices  *inventory.Inventory
 	shapes  selector.Shapes
 	shareID func() types.UID
+	// sharedSteps is the threshold of classes.
+	sharedSteps int64
 }
 
 // Option changes how an Inventory works.
@@ -34,9 +36,17 @@ func WithShareIDs(next func() types.UID) Option {
 	return func(inv *Inventory) { inv.shareID = next }
 }
 
+// WithSharedSearches sets from how many steps of a search on allocators share
+// answers between nodes that pose the same problem; 0 compares nodes from the
+// first one on. The answers are the same with any setting. The default is 48:
+// comparing nodes costs about as much as so many steps.
+func WithSharedSearches(steps int64) Option {
+	return func(inv *Inventory) { inv.sharedSteps = steps }
+}
+
 // NewInventory returns an empty inventory.
 func NewInventory(options ...Option) *Inventory {
-	inv := &Inventory{slices: inventory.New(), shareID: uuid.NewUUID}
+	inv := &Inventory{slices: inventory.New(), shareID: uuid.NewUUID, sharedSteps: defaultSharedSteps}
 	for _, option := range options {
 		option(inv)
 	}
@@ -81,9 +91,10 @@ func (inv *Inventory) NewAllocator(
 		usage:     inventory.NewUsage(allocatedState),
 		evaluator: &selector.Evaluator{Cache: celCache, Shapes: &inv.shapes},
 		shareID:   inv.shareID,
+		classes:   classes{threshold: inv.sharedSteps},
 	}
 	if classLister != nil {
-		a.classes = classLister
+		a.lister = classLister
 	}
 	return a, nil
 }

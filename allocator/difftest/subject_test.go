@@ -22,16 +22,24 @@ type subject interface {
 // answerer answers for one node and says how many steps that took.
 type answerer func(ctx context.Context, node *corev1.Node) (allocatortest.Outcome, int64)
 
-// ours is the allocator under test.
-type ours struct{ inventory *allocator.Inventory }
+// ours is the allocator under test: by turns one that searches for each node, and
+// one that shares answers between nodes from the first step on.
+type ours struct {
+	inventories [2]*allocator.Inventory
+	scenarios   int
+}
 
-func newOurs() subject { return ours{allocator.NewInventory()} }
+func newOurs() subject {
+	return &ours{inventories: [2]*allocator.Inventory{allocator.NewInventory(), allocator.NewInventory(allocator.WithSharedSearches(0))}}
+}
 
-func (o ours) prepare(ctx context.Context, s *allocatortest.Scenario, inUse schedulerapi.AllocatedState) answerer {
+func (o *ours) prepare(ctx context.Context, s *allocatortest.Scenario, inUse schedulerapi.AllocatedState) answerer {
 	var a *allocator.Allocator
+	inventory := o.inventories[o.scenarios%len(o.inventories)]
+	o.scenarios++
 	// An error here is an answer, for upstream has none at this point.
 	created := allocatortest.Observe(allocator.ErrFailedOnNode, func() (_ []resourceapi.AllocationResult, err error) {
-		a, err = o.inventory.NewAllocator(ctx, s.Features, inUse, s.ClassLister(), s.Slices, celCaches.For(s))
+		a, err = inventory.NewAllocator(ctx, s.Features, inUse, s.ClassLister(), s.Slices, celCaches.For(s))
 		return nil, err
 	})
 	if created.Class != allocatortest.DoesNotFit {

@@ -108,6 +108,9 @@ func (a *Allocator) compile(claims []*resourceapi.ResourceClaim) (*request.Claim
 	if err != nil {
 		return nil, err
 	}
+	if compiled.Failed {
+		return compiled, nil
+	}
 	a.compiled.Store(&compiledClaims{api: slices.Clone(claims), claims: compiled})
 	return compiled, nil
 }
@@ -123,7 +126,7 @@ func contextError(ctx context.Context, err error) error {
 func selectionError(err error) error {
 	var selection *inventory.SelectionError
 	if errors.As(err, &selection) {
-		return &InputError{Device: selection.Device, Err: err}
+		return &InputError{Device: selection.Device, Slice: selection.Slice, Err: err}
 	}
 	return err
 }

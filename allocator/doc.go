@@ -24,7 +24,7 @@
 //   - an *InputError: some object is wrong, which no node can mend;
 //   - an error that matches ErrGaveUp: the context ended first.
 //
-// A defect of this package surfaces as *InternalError instead of a panic.
+// A panic, of this package or of the class lister, surfaces as *InternalError.
 //
 // # How it works
 //
@@ -42,5 +42,6 @@
 //
 // Inputs are never modified and must not change while the package knows them,
 // which informers promise. Results share memory with inputs (tolerations,
-// conditions, configuration): copy before changing them.
+// conditions, node operations to skip, configuration, requirements of node
+// selectors): copy before changing them.
 package allocator

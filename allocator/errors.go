@@ -21,8 +21,9 @@ var ErrGaveUp = errors.New("filter operation aborted")
 // text is the whole sentence. No node helps until the object is corrected.
 type InputError = request.InputError
 
-// InternalError is a defect of this package. The state of the cluster is not
-// affected; the pod can be retried. Please report it with Stack.
+// InternalError is a panic while allocating: a defect of this package, or of the
+// class lister that it was given. The state of the cluster is not affected and
+// nothing half done is kept; the pod can be retried. Stack says where.
 type InternalError struct {
 	// Cause is what was panicked with.
 	Cause any
@@ -31,7 +32,7 @@ type InternalError struct {
 }
 
 func (e *InternalError) Error() string {
-	return fmt.Sprintf("internal error of the allocator, please report it: %v", e.Cause)
+	return fmt.Sprintf("panic while allocating, a defect (please report it with the stack): %v", e.Cause)
 }
 
 // gaveUp wraps the cause that ended a context.

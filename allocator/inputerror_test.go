@@ -160,9 +160,9 @@ var faults = []inputErrorTest{
 	}, allocator.InputError{Claim: "default/c", Request: "r", Device: gpu0}, `capacity "memory": request policy cannot be applied: validRange has a step and no min`},
 	{"node selector of a slice", func(s *allocatortest.Scenario) {
 		s.Slices[0].Spec.NodeName, s.Slices[0].Spec.NodeSelector = nil, badSelector()
-	}, allocator.InputError{}, "failed to perform node selection for slice slice-a"},
+	}, allocator.InputError{Slice: "slice-a"}, "failed to perform node selection for slice slice-a"},
 	{"node selector of the device that decides", func(s *allocatortest.Scenario) { perDevice(s, badSelector(), hostSelector()) },
-		allocator.InputError{Device: gpu0}, "in slice slice-a"},
+		allocator.InputError{Device: gpu0, Slice: "slice-a"}, "in slice slice-a"},
 	{"node selector of a device behind another", func(s *allocatortest.Scenario) {
 		perDevice(s, hostSelector(), badSelector())
 		request(s).Selectors = celSelectors([]string{`device.attributes["gpu.example.com"].index == 1`})

@@ -17,8 +17,8 @@ import (
 // Inventory is the compiled form of the cluster's ResourceSlices. A process
 // needs one, shared by all schedulers, profiles and simulations in it; it is
 // safe for concurrent use. Nothing has to be said about changes: each
-// NewAllocator brings the list of slices, and what did not change since an
-// earlier list is reused.
+// NewAllocator brings the list of slices, and what did not change since the
+// list before is reused.
 type Inventory struct {
 	slices  *inventory.Inventory
 	shapes  selector.Shapes
@@ -66,8 +66,11 @@ type DeviceClassLister interface {
 //   - allocatedState is what is allocated already, without admin access, as
 //     ResourceClaimTracker.GatherAllocatedState returns it;
 //   - classLister finds device classes;
-//   - slices are all ResourceSlices, taint rules applied, in any order;
-//   - celCache compiles CEL expressions. It has to be made with the features.
+//   - slices are all ResourceSlices, taint rules applied, in any order. They
+//     must not change while the inventory knows them, and two with equal UID and
+//     resourceVersion must have equal content but for taints, as in the API server;
+//   - celCache compiles CEL expressions. It has to be made with the features, and
+//     to be the same for all allocators: what expressions say is remembered for it.
 //
 // The class lister and the CEL cache may be nil as long as no claim needs them.
 // None of the parameters is modified. The error is about a list that cannot be

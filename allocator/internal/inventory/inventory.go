@@ -48,12 +48,17 @@ type knownPool struct {
 
 // New returns an inventory that knows nothing yet.
 func New() *Inventory {
-	return &Inventory{
-		known:  make(map[*resourceapi.ResourceSlice]*entry),
-		byUID:  make(map[types.UID]*Slice),
-		pools:  make(map[poolKey]*knownPool),
-		latest: &Snapshot{shared: &sharedPools{}},
-	}
+	inv := &Inventory{}
+	inv.forget()
+	return inv
+}
+
+// forget empties the inventory.
+func (inv *Inventory) forget() {
+	inv.known = make(map[*resourceapi.ResourceSlice]*entry)
+	inv.byUID = make(map[types.UID]*Slice)
+	inv.pools = make(map[poolKey]*knownPool)
+	inv.latest = &Snapshot{shared: &sharedPools{}}
 }
 
 // Sync returns the snapshot of a list of slices. It costs a look at every
@@ -64,10 +69,17 @@ func (inv *Inventory) Sync(list []*resourceapi.ResourceSlice) (*Snapshot, error)
 	}
 	inv.mu.Lock()
 	defer inv.mu.Unlock()
+	done := false
+	defer func() {
+		if !done { // A panic left things half done: begin from nothing.
+			inv.forget()
+		}
+	}()
 	changed := inv.mark(list)
 	if len(changed) > 0 {
 		inv.latest = inv.latest.with(inv.regroup(changed))
 	}
+	done = true
 	return inv.latest, nil
 }
 

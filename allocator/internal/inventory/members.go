@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -38,11 +39,17 @@ type memberCache struct {
 	err     error
 }
 
+// errUnfinished stays only if a panic ends newMembers: the pool is invalid then.
+var errUnfinished = errors.New("its counters could not be read")
+
 func (c *memberCache) get(g *group, counted []*Slice, all bool) (*members, error) {
 	if !all {
 		return newMembers(g, counted)
 	}
-	c.once.Do(func() { c.members, c.err = newMembers(g, counted) })
+	c.once.Do(func() {
+		c.err = errUnfinished
+		c.members, c.err = newMembers(g, counted)
+	})
 	return c.members, c.err
 }
 

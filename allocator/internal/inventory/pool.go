@@ -3,6 +3,7 @@ package inventory
 import (
 	"fmt"
 	"sort"
+	"sync/atomic"
 
 	resourceapi "k8s.io/api/resource/v1"
 	draapi "k8s.io/dynamic-resource-allocation/api"
@@ -18,6 +19,8 @@ import (
 type Pool struct {
 	index.Pool
 	driver, pool draapi.UniqueString
+	// serial is different for each pool of the process.
+	serial uint64
 	// slices hold the pool's devices, in order; starts[i] is the number of the
 	// first device of slices[i], and a last entry is the number of devices.
 	slices []*Slice
@@ -72,7 +75,7 @@ func (p *Pool) At(device int) *resourceapi.Device {
 // the node reaches as many slices as the pool has, or there are as many
 // anywhere. Only slices that count are checked against each other.
 func (g *group) build(gv *groupVariant, reached []*Slice, v Variant) *Pool {
-	p := &Pool{driver: g.driver, pool: g.pool}
+	p := &Pool{driver: g.driver, pool: g.pool, serial: serials.Add(1)}
 	p.Driver, p.Name = g.key.driver, g.key.pool
 	if g.disagreement != "" {
 		return p.unusable(index.Invalid, g.disagreement)
@@ -106,8 +109,11 @@ func (g *group) build(gv *groupVariant, reached []*Slice, v Variant) *Pool {
 }
 
 func (p *Pool) unusable(status index.Status, reason string) *Pool {
-	return &Pool{Pool: index.Pool{Driver: p.Driver, Name: p.Name, Status: status, Reason: reason}, driver: p.driver, pool: p.pool}
+	return &Pool{Pool: index.Pool{Driver: p.Driver, Name: p.Name, Status: status, Reason: reason}, driver: p.driver, pool: p.pool, serial: p.serial}
 }
+
+// serials numbers pools.
+var serials atomic.Uint64
 
 func (p *Pool) duplicateName() (string, bool) {
 	seen := make(map[draapi.UniqueString]struct{})

@@ -137,7 +137,8 @@ func (s *Slice) reaches(node *corev1.Node) (bool, error) {
 // The taint tracker patches taints into copies that keep UID and
 // resourceVersion, so those two alone do not tell.
 func (s *Slice) sameContent(api *resourceapi.ResourceSlice) bool {
-	if s.API.UID != api.UID || s.API.ResourceVersion != api.ResourceVersion || len(s.API.Spec.Devices) != len(api.Spec.Devices) {
+	if s.API.UID != api.UID || s.API.ResourceVersion != api.ResourceVersion || s.API.Name != api.Name ||
+		s.API.Spec.Driver != api.Spec.Driver || s.API.Spec.Pool != api.Spec.Pool || len(s.API.Spec.Devices) != len(api.Spec.Devices) {
 		return false
 	}
 	for i := range api.Spec.Devices {

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"encoding/binary"
 	"hash/maphash"
 	"maps"
 	"slices"
@@ -26,6 +27,8 @@ type sharedPools struct {
 	// others are the nodes that no slice names.
 	mu     sync.Mutex
 	others map[string]*nodeViews
+	// interned are the views of nodes that reach the same pools, by the pools.
+	interned map[string]*Node
 }
 
 // nodeViews are the views of one node, one for each setting of the features.
@@ -53,8 +56,31 @@ func (s *Snapshot) Node(node *corev1.Node, v Variant) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.shared.intern(n)
 	view.Store(n)
 	return n, nil
+}
+
+// intern lets nodes that reach the same pools share what is said about those.
+// Where a device names its nodes itself, the view is the node's own.
+func (p *sharedPools) intern(n *Node) {
+	if len(p.groups) == 0 || slices.ContainsFunc(n.Reach, func(r Reach) bool { return r.Matches != nil }) {
+		return
+	}
+	key := make([]byte, 0, 4*len(n.Pools))
+	for _, pool := range n.Pools {
+		key = binary.AppendUvarint(key, pool.serial)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if same, found := p.interned[string(key)]; found {
+		n.Domain, n.Pools, n.Reach = same.Domain, same.Pools, same.Reach
+		return
+	}
+	if p.interned == nil || len(p.interned) >= maxOthers {
+		p.interned = make(map[string]*Node)
+	}
+	p.interned[string(key)] = n
 }
 
 func (p *sharedPools) other(name string) *nodeViews {

@@ -54,9 +54,6 @@ type binder struct {
 	// multi are the devices that can be shared, while that feature is on.
 	multi  bitset.Set
 	shares []*deviceShares
-	// tooFull are unshared devices that a request for all counts, by their
-	// capacity when empty, but that have too little left.
-	tooFull bitset.Set
 	// sharesOf is the index in shares by position, -1 for none.
 	sharesOf []int32
 }
@@ -86,7 +83,7 @@ func (b *binder) bindNode() {
 			p.Pools[i] = search.Pool{First: p.Pools[i].First, Counters: pool.Counters, MemberOf: pool.MemberOf, Left: usage.Left, Groups: usage.Groups}
 		}
 	}
-	b.multi, b.tooFull = p.MultiAllocatable, node.NewSet()
+	b.multi = p.MultiAllocatable
 	b.sharesOf = make([]int32, p.Width)
 	for i := range b.sharesOf {
 		b.sharesOf[i] = -1
@@ -192,7 +189,6 @@ func (b *binder) bindAll(claim *Claim, a *Alternative, bound *search.Alternative
 			bound.Members = append(bound.Members, b.Node.Position(i, device))
 		}
 		b.dropUnavailable(i, a, match)
-		match.AndNot(b.Node.Part(b.tooFull, i))
 		b.Node.Part(bound.Candidates, i).Or(match)
 	}
 	bound.Count = len(bound.Members)

@@ -22,6 +22,9 @@ type ClassLister interface {
 // Claims are compiled claims. They are immutable and hold for any node, as long
 // as claims, classes and features stay what they are.
 type Claims struct {
+	// Failed: a device class could not be had. The lister may know it later, so
+	// these claims must not be used again.
+	Failed   bool
 	Features Features
 	Claims   []*Claim
 }
@@ -113,6 +116,7 @@ func Compile(features Features, classes ClassLister, claims []*resourceapi.Resou
 		}
 		c := compiler{features: features, classes: classes, claim: &Claim{API: api, Name: claimName(api)}}
 		compiled.Claims[i] = c.compile()
+		compiled.Failed = compiled.Failed || c.failed
 	}
 	return compiled, nil
 }
@@ -121,6 +125,8 @@ type compiler struct {
 	features Features
 	classes  ClassLister
 	claim    *Claim
+	// failed: the class lister returned an error.
+	failed bool
 }
 
 func (c *compiler) compile() *Claim {
@@ -250,9 +256,11 @@ func (c *compiler) fill(a *Alternative, in common) error {
 	}
 	class, err := c.classes.Get(in.class)
 	if err != nil {
+		c.failed = true
 		return a.classError(c.claim, in.class, err)
 	}
 	if class == nil {
+		c.failed = true
 		return a.classError(c.claim, in.class, errNoClass)
 	}
 	a.Class = class

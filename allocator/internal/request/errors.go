@@ -22,6 +22,8 @@ type InputError struct {
 	Class string
 	// Device is driver/pool/device at fault; empty where it is not one device.
 	Device string
+	// Slice is the ResourceSlice at fault; empty where it is not one slice.
+	Slice string
 	// Err is the whole sentence.
 	Err error
 }

@@ -71,7 +71,10 @@ func (b *binder) meterDevice(number, device int, a *Alternative, bound *search.A
 	}
 	if a.All && covers(value, nil, amounts) {
 		if !covers(value, consumed, amounts) {
-			b.tooFull.Add(position)
+			if bound.Full == nil {
+				bound.Full = b.Node.NewSet()
+			}
+			bound.Full.Add(position)
 		}
 		return true, nil
 	}
@@ -163,7 +166,7 @@ func (b *Bound) Consumed(a *Alternative, device *resourceapi.Device) consumption
 	}
 	m := make(consumptionMap, len(taken.names))
 	for i, name := range taken.names {
-		m[name] = taken.quantities[i]
+		m[name] = taken.quantities[i].DeepCopy() // A request's own quantity may be in it.
 	}
 	return m
 }

@@ -68,6 +68,7 @@ func (c *Constraint) appendDefinition(key []byte) []byte {
 func (a *Alternative) appendDefinition(key []byte) []byte {
 	key = appendInts(key, a.Count, int(flag(a.All)), int(flag(a.Admin)), len(a.Tests))
 	key = appendSet(key, a.Candidates)
+	key = appendSet(key, a.Full)
 	key = appendInts(appendInts(key, len(a.Members)), a.Members...)
 	for _, test := range a.Tests {
 		key = appendInts(key, test.Constraint)

@@ -102,6 +102,9 @@ func (s *state) static(claim int, a *Alternative) bitset.Set {
 		}
 		domain.And(members)
 	}
+	if a.Full != nil {
+		domain.AndNot(a.Full)
+	}
 	if !a.Admin {
 		domain.AndNot(s.problem.InUse)
 	}

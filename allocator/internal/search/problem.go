@@ -87,6 +87,11 @@ type Alternative struct {
 	// such a fault is found before the search.
 	Faulty bitset.Set
 
+	// Full are candidates of a request for all that have too little capacity
+	// left. Like shares, capacity is looked at last there: a constraint that
+	// refuses the device ends the search before. nil where there are none.
+	Full bitset.Set
+
 	// Demands is what one share takes, by index in Problem.Shares; nil where no
 	// candidate can be shared. An entry's vector may be empty.
 	Demands []index.Amounts

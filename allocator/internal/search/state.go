@@ -139,6 +139,10 @@ func (s *walk) take(at place, alternative *Alternative, position int) answer {
 		}
 		t.tests++
 	}
+	if alternative.Full != nil && alternative.Full.Has(position) {
+		s.revert(t)
+		return refused
+	}
 	if share >= 0 {
 		if alternative.All && !s.shares[share].Covers(alternative.Demands[share]) {
 			s.revert(t)

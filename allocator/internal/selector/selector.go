@@ -3,10 +3,10 @@
 // evaluates CEL.
 //
 // An expression is compiled by the cel.Cache that the caller brings, because
-// the cache knows which CEL features the cluster has. What it says about the
-// devices of a pool is remembered with the pool, which is replaced when one of
-// its devices changes: so an expression is evaluated once for a device that
-// stays as it is, not once for each pod, node and request.
+// the cache knows which CEL features the cluster has. It is evaluated once for
+// each distinct value of what it reads of a device (reads), and that is
+// remembered for as long as the inventory lives (Shapes). Sets over the devices
+// of one pool are remembered with the pool (Memo).
 //
 // Evaluation has three outcomes: match, no match, and fault. A fault (the
 // expression does not compile, it fails at run time, or an attribute of the
@@ -75,16 +75,38 @@ type memoKey struct {
 	derived    bool
 }
 
+// memoEntry is what is known so far of one expression.
 type memoEntry struct {
-	mu      sync.Mutex
-	done    bool
+	// lock has room for the one who evaluates: unlike a mutex it can be waited
+	// for under a context.
+	lock chan struct{}
+	// done is the number of devices that have been asked. A context that ends
+	// leaves the others for the next caller, so that each gets further.
+	done    int
 	verdict Verdict
 	derived Derived
 }
 
-// maxEntries bounds what one pool remembers. A class and a request have at most
-// 32 selectors each; a cluster uses a few dozen in all.
-const maxEntries = 256
+// acquire returns the context's cause if that ends before the entry is free.
+func (e *memoEntry) acquire(ctx context.Context) error {
+	select {
+	case e.lock <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case e.lock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (e *memoEntry) release() { <-e.lock }
+
+// maxEntries bounds what one pool remembers. A cluster uses a few dozen
+// expressions; what is forgotten is made again from Shapes.
+const maxEntries = 64
 
 func (m *Memo) entry(key memoKey) *memoEntry {
 	m.mu.Lock()
@@ -94,68 +116,85 @@ func (m *Memo) entry(key memoKey) *memoEntry {
 		if m.entries == nil || len(m.entries) >= maxEntries {
 			m.entries = make(map[memoKey]*memoEntry)
 		}
-		e = &memoEntry{}
+		e = &memoEntry{lock: make(chan struct{}, 1)}
 		m.entries[key] = e
 	}
 	return e
 }
 
 // Verdict returns what a selector says about the devices. The only error is the
-// context's: then nothing is remembered.
+// context's: then what was found so far is remembered, and the next call goes on
+// from there.
 func (ev *Evaluator) Verdict(ctx context.Context, m *Memo, expression string, devices Devices) (Verdict, error) {
 	e := m.entry(memoKey{cache: ev.Cache, expression: expression})
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.done {
+	if err := e.acquire(ctx); err != nil {
+		return Verdict{}, err
+	}
+	defer e.release()
+	n := devices.Len()
+	if e.verdict.Match == nil {
+		e.verdict = Verdict{Match: bitset.New(n), Fault: bitset.New(n)}
+	}
+	if e.done == n {
 		return e.verdict, nil
 	}
-	verdict := Verdict{Match: bitset.New(devices.Len())}
 	compiled, err := ev.compile(expression)
 	if err != nil {
-		verdict.Fault = bitset.Full(devices.Len())
-	} else {
-		verdict.Fault, err = ev.onEach(ctx, devices, ev.shapesOf(&compiled, expression, false), func(input cel.Device) (met shape, err error) {
-			met.match, _, err = compiled.DeviceMatches(ctx, input)
-			return met, err
-		}, func(device int, met shape) {
-			if met.match {
-				verdict.Match.Add(device)
-			}
-		})
-		if err != nil {
-			return Verdict{}, err
-		}
+		e.verdict.Fault, e.done = bitset.Full(n), n
+		return e.verdict, nil
 	}
-	e.verdict, e.done = verdict, true
-	return verdict, nil
+	err = ev.onEach(ctx, e, devices, ev.shapesOf(&compiled, expression, false), func(input cel.Device) (met shape, err error) {
+		met.match, _, err = compiled.DeviceMatches(ctx, input)
+		return met, err
+	}, func(device int, met shape) {
+		switch {
+		case met.fault:
+			e.verdict.Fault.Add(device)
+		case met.match:
+			e.verdict.Match.Add(device)
+		}
+	})
+	if err != nil {
+		return Verdict{}, err
+	}
+	return e.verdict, nil
 }
 
 // Derived evaluates a derived attribute on the devices. The only error is the
-// context's: then nothing is remembered.
+// context's: then what was found so far is remembered, and the next call goes on
+// from there.
 func (ev *Evaluator) Derived(ctx context.Context, m *Memo, expression string, devices Devices) (Derived, error) {
 	e := m.entry(memoKey{cache: ev.Cache, expression: expression, derived: true})
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.done {
+	if err := e.acquire(ctx); err != nil {
+		return Derived{}, err
+	}
+	defer e.release()
+	n := devices.Len()
+	if e.derived.Fault == nil {
+		e.derived = Derived{Attributes: make([]*resourceapi.DeviceAttribute, n), Fault: bitset.New(n)}
+	}
+	if e.done == n {
 		return e.derived, nil
 	}
-	derived := Derived{Attributes: make([]*resourceapi.DeviceAttribute, devices.Len())}
 	compiled, err := ev.compileDerived(expression)
 	if err != nil {
-		derived.Fault = bitset.Full(devices.Len())
-	} else {
-		derived.Fault, err = ev.onEach(ctx, devices, ev.shapesOf(&compiled, expression, true), func(input cel.Device) (met shape, err error) {
-			met.attribute, _, err = compiled.EvaluateDerivedAttribute(ctx, input)
-			return met, err
-		}, func(device int, met shape) {
-			derived.Attributes[device] = met.attribute
-		})
-		if err != nil {
-			return Derived{}, err
-		}
+		e.derived.Fault, e.done = bitset.Full(n), n
+		return e.derived, nil
 	}
-	e.derived, e.done = derived, true
-	return derived, nil
+	err = ev.onEach(ctx, e, devices, ev.shapesOf(&compiled, expression, true), func(input cel.Device) (met shape, err error) {
+		met.attribute, _, err = compiled.EvaluateDerivedAttribute(ctx, input)
+		return met, err
+	}, func(device int, met shape) {
+		if met.fault {
+			e.derived.Fault.Add(device)
+			return
+		}
+		e.derived.Attributes[device] = met.attribute
+	})
+	if err != nil {
+		return Derived{}, err
+	}
+	return e.derived, nil
 }
 
 func (ev *Evaluator) shapesOf(compiled *cel.CompilationResult, expression string, derived bool) *shapesOf {
@@ -165,16 +204,15 @@ func (ev *Evaluator) shapesOf(compiled *cel.CompilationResult, expression string
 	return ev.Shapes.of(ev.Cache, compiled.Environment, expression, derived)
 }
 
-// onEach evaluates on every device whose shape is not known yet, says what came
-// out for each device without a fault, and returns those with one. Its error is
-// the context's.
-func (ev *Evaluator) onEach(ctx context.Context, devices Devices, shapes *shapesOf, evaluate func(cel.Device) (shape, error), met func(device int, met shape)) (bitset.Set, error) {
-	fault := bitset.New(devices.Len())
+// onEach says for each device that the entry has not been asked about what comes
+// out for it, evaluating where the shape is not known yet. Its error is the
+// context's; what was found until then stays in the entry.
+func (ev *Evaluator) onEach(ctx context.Context, e *memoEntry, devices Devices, shapes *shapesOf, evaluate func(cel.Device) (shape, error), met func(device int, met shape)) error {
 	var key []byte
-	for device := range devices.Len() {
+	for ; e.done < devices.Len(); e.done++ {
 		comparable := false
 		if shapes != nil {
-			key, comparable = shapes.reads.appendKey(key[:0], devices.At(device), devices.DriverName())
+			key, comparable = shapes.reads.appendKey(key[:0], devices.At(e.done), devices.DriverName())
 		}
 		outcome, known := shape{}, false
 		if comparable {
@@ -183,22 +221,18 @@ func (ev *Evaluator) onEach(ctx context.Context, devices Devices, shapes *shapes
 		if !known {
 			ev.Evaluations.Add(1)
 			var err error
-			outcome, err = evaluate(input(devices, device))
+			outcome, err = evaluate(input(devices, e.done))
 			if err != nil && ctx.Err() != nil {
-				return nil, context.Cause(ctx)
+				return context.Cause(ctx)
 			}
 			outcome.fault = err != nil
 			if comparable {
 				shapes.put(key, outcome)
 			}
 		}
-		if outcome.fault {
-			fault.Add(device)
-			continue
-		}
-		met(device, outcome)
+		met(e.done, outcome)
 	}
-	return fault, nil
+	return nil
 }
 
 // Reason evaluates a selector again on a device of a Fault set and returns why

@@ -47,7 +47,7 @@ func run(args []string, out io.Writer) error {
 	for _, target := range targets {
 		fmt.Fprintf(out, "--- %s in %s\n", target.name, target.pkg)
 		command := exec.Command("go", "test", "-vet=off", "-run=^$", "-fuzz=^"+target.name+"$",
-			"-fuzztime="+*each, target.pkg)
+			"-fuzztime="+*each, "-fuzzminimizetime="+minimize, target.pkg)
 		command.Stdout, command.Stderr = out, os.Stderr
 		if err := command.Run(); err != nil {
 			return fmt.Errorf("%s in %s: %w", target.name, target.pkg, err)
@@ -56,6 +56,11 @@ func run(args []string, out io.Writer) error {
 	fmt.Fprintf(out, "fuzz: %d targets, %s each, 0 failures\n", len(targets), *each)
 	return nil
 }
+
+// minimize bounds the attempts to make one input smaller. By default the go
+// command spends up to a minute on every input that reaches new code, so that ten
+// seconds of fuzzing would try next to nothing where inputs are long.
+const minimize = "10x"
 
 // target is one fuzz function.
 type target struct{ pkg, name string }

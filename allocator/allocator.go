@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 	"github.com/dray-dev/dray/allocator/internal/inventory"
 	"github.com/dray-dev/dray/allocator/internal/request"
 	"github.com/dray-dev/dray/allocator/internal/result"
+	"github.com/dray-dev/dray/allocator/internal/search"
 	"github.com/dray-dev/dray/allocator/internal/selector"
 )
 
@@ -28,6 +30,7 @@ type Allocator struct {
 	lister    request.ClassLister
 	evaluator *selector.Evaluator
 	shareID   func() types.UID
+	scratch   *sync.Pool
 
 	// compiled are the claims of the latest call: all nodes are asked about the same.
 	compiled atomic.Pointer[compiledClaims]
@@ -82,7 +85,9 @@ func (a *Allocator) Allocate(ctx context.Context, node *corev1.Node, claims []*r
 	if err != nil {
 		return nil, contextError(ctx, err)
 	}
-	outcome := a.classes.run(ctx, &bound.Problem)
+	scratch := a.scratch.Get().(*search.Scratch)
+	defer a.scratch.Put(scratch) // The solution is in it until it is written.
+	outcome := a.classes.run(ctx, &bound.Problem, scratch)
 	a.steps.Add(outcome.Steps)
 	switch {
 	case outcome.Interrupted != nil:

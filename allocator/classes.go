@@ -40,9 +40,9 @@ const defaultSharedSteps = 48
 // maxClasses bounds the memory of one allocator, which lives for one pod.
 const maxClasses = 4096
 
-func (c *classes) run(ctx context.Context, p *search.Problem) search.Outcome {
+func (c *classes) run(ctx context.Context, p *search.Problem, scratch *search.Scratch) search.Outcome {
 	if !c.active.Load() && c.threshold > 0 {
-		outcome := search.Run(ctx, p)
+		outcome := scratch.Run(ctx, p)
 		if outcome.Steps >= c.threshold && outcome.Fault == nil {
 			c.active.Store(true)
 			c.keep(p, outcome)
@@ -51,7 +51,7 @@ func (c *classes) run(ctx context.Context, p *search.Problem) search.Outcome {
 	}
 	key, ok := p.AppendKey(nil)
 	if !ok {
-		return search.Run(ctx, p)
+		return scratch.Run(ctx, p)
 	}
 	answer := c.answer(string(key))
 	answer.mu.Lock()
@@ -59,7 +59,7 @@ func (c *classes) run(ctx context.Context, p *search.Problem) search.Outcome {
 	if answer.known {
 		return search.Outcome{Solution: answer.solution}
 	}
-	outcome := search.Run(ctx, p)
+	outcome := scratch.Run(ctx, p)
 	answer.set(outcome)
 	return outcome
 }

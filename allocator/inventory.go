@@ -2,6 +2,7 @@ package allocator
 
 import (
 	"context"
+	"sync"
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/dray-dev/dray/allocator/internal/inventory"
 	"github.com/dray-dev/dray/allocator/internal/request"
+	"github.com/dray-dev/dray/allocator/internal/search"
 	"github.com/dray-dev/dray/allocator/internal/selector"
 )
 
@@ -25,6 +27,8 @@ type Inventory struct {
 	shareID func() types.UID
 	// sharedSteps is the threshold of classes.
 	sharedSteps int64
+	// scratch has the memory of searches that are over.
+	scratch sync.Pool
 }
 
 // Option changes how an Inventory works.
@@ -47,6 +51,7 @@ func WithSharedSearches(steps int64) Option {
 // NewInventory returns an empty inventory.
 func NewInventory(options ...Option) *Inventory {
 	inv := &Inventory{slices: inventory.New(), shareID: uuid.NewUUID, sharedSteps: defaultSharedSteps}
+	inv.scratch.New = func() any { return new(search.Scratch) }
 	for _, option := range options {
 		option(inv)
 	}
@@ -94,6 +99,7 @@ func (inv *Inventory) NewAllocator(
 		usage:     inventory.NewUsage(allocatedState),
 		evaluator: &selector.Evaluator{Cache: celCache, Shapes: &inv.shapes},
 		shareID:   inv.shareID,
+		scratch:   &inv.scratch,
 		classes:   classes{threshold: inv.sharedSteps},
 	}
 	if classLister != nil {

@@ -123,6 +123,14 @@ func (a Amounts) Clone() Amounts {
 	return Amounts{Wide: wide}
 }
 
+// Become returns an independent copy of b, in a's memory where that is possible.
+func (a Amounts) Become(b Amounts) Amounts {
+	if b.Wide != nil {
+		return b.Clone()
+	}
+	return Amounts{Narrow: append(a.Narrow[:0], b.Narrow...)}
+}
+
 // Sub takes entry j of b, which has a's unit, from entry i.
 func (a Amounts) Sub(i int, b Amounts, j int) {
 	if a.Wide == nil {

@@ -16,16 +16,7 @@ import (
 // Most problems are solved on the first way down, and those that are not often
 // lack devices for some request outright. So pruning is prepared only when the
 // walk first has to turn back.
-func Run(ctx context.Context, p *Problem) Outcome {
-	if !prunable(p) {
-		return Faithful(ctx, p)
-	}
-	if ctx.Err() == nil && short(p) {
-		return Outcome{Steps: 1}
-	}
-	w := walk{ctx: ctx, state: newState(p), prunable: true}
-	return w.run()
-}
+func Run(ctx context.Context, p *Problem) Outcome { return new(Scratch).Run(ctx, p) }
 
 // prunable says whether no fault is in reach, and whether taking devices can
 // only ever make others unavailable.

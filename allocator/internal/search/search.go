@@ -40,17 +40,15 @@ const contextInterval = 128
 
 // Faithful walks the tree in the faithful order, node by node. It is the oracle
 // for Run, and what Run does where a fault is in reach.
-func Faithful(ctx context.Context, p *Problem) Outcome {
-	w := walk{ctx: ctx, state: newState(p)}
-	return w.run()
-}
+func Faithful(ctx context.Context, p *Problem) Outcome { return new(Scratch).Faithful(ctx, p) }
 
 func (w *walk) run() Outcome {
 	v := w.step(place{})
 	outcome := Outcome{Steps: w.steps}
 	switch v {
 	case found:
-		outcome.Solution = &Solution{Picks: w.picks, Chosen: w.alternatives}
+		w.solution = Solution{Picks: w.picks, Chosen: w.alternatives}
+		outcome.Solution = &w.solution
 	case stopped:
 		outcome.Fault, outcome.Interrupted = w.fault, w.interrupted
 	}

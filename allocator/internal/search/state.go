@@ -42,6 +42,8 @@ type state struct {
 	alternatives [][]int
 	undo         []taken
 	groupUndo    []groupUndo
+	// solution is what an Outcome points to.
+	solution Solution
 }
 
 // poolState is filled when the pool is first drawn from.
@@ -78,30 +80,6 @@ const (
 	refused
 	faulted
 )
-
-func newState(p *Problem) *state {
-	s := &state{
-		problem:      p,
-		inUse:        p.InUse.Clone(),
-		held:         make([]bitset.Set, len(p.Claims)),
-		holders:      make([]uint16, p.Width),
-		pools:        make([]poolState, len(p.Pools)),
-		shares:       make([]index.Amounts, len(p.Shares)),
-		shared:       make([]int32, len(p.Shares)),
-		constraints:  make([][]constraintState, len(p.Claims)),
-		picks:        make([][]Pick, len(p.Claims)),
-		alternatives: make([][]int, len(p.Claims)),
-	}
-	for i := range p.Shares {
-		s.shares[i] = p.Shares[i].Clone()
-	}
-	for i, claim := range p.Claims {
-		s.held[i] = make(bitset.Set, len(p.InUse))
-		s.constraints[i] = make([]constraintState, len(claim.Constraints))
-		s.alternatives[i] = make([]int, len(claim.Requests))
-	}
-	return s
-}
 
 // busy returns the devices that a request must leave alone.
 func (s *state) busy(claim int, alternative *Alternative) bitset.Set {
@@ -250,8 +228,8 @@ func (s *state) open(position int) (pool *poolState, counters *index.Counters, m
 	pool = &s.pools[number]
 	if !pool.opened {
 		pool.opened = true
-		pool.left = problem.Left.Clone()
-		pool.groups = append([]index.GroupState(nil), problem.Groups...)
+		pool.left = pool.left.Become(problem.Left)
+		pool.groups = append(pool.groups[:0], problem.Groups...)
 		for i := range pool.left.Len() {
 			if pool.left.Negative(i) {
 				pool.overdrawn++

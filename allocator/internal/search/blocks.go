@@ -258,9 +258,10 @@ func (o *memory) stateKey(at place, domain bitset.Set) []byte {
 		key = o.constraints[at.claim][c].appendKey(key, &o.problem.Claims[at.claim].Constraints[c])
 	}
 	later := o.later[o.first[at.claim]+at.request]
+	blocks := o.divided()
 	states := o.stateBuffer[:0]
 	o.bounds = o.bounds[:0]
-	for i := range o.blocks.list {
+	for i := range blocks.list {
 		start := len(states)
 		var matters bool
 		if states, matters = o.appendState(states, int32(i), at.claim, domain, later); matters {

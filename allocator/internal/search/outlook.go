@@ -154,6 +154,30 @@ func (o *outlook) look(at place) (bitset.Set, bool) {
 	return o.demands[0].domain, true
 }
 
+// rootHolds says whether the problem may have a solution at all, in a state in
+// which nothing is taken.
+func (o *outlook) rootHolds() bool {
+	o.demands = o.demands[:0]
+	for i := range o.rests {
+		if o.rests[i].prioritized {
+			if !o.someAlternative(i) {
+				return false
+			}
+		} else if !o.demand(i, 0, 0, 0) {
+			return false
+		}
+	}
+	return o.constraintsHold() && o.devicesSuffice() && o.countersSuffice() && o.sharesSuffice()
+}
+
+// resume goes on with another state of the same problem.
+func (o *outlook) resume(s *state) {
+	o.state = s
+	for i := range o.fits {
+		o.fits[i].known = false
+	}
+}
+
 // someAlternative checks that one alternative has enough devices for itself. If
 // only one has, it is as good as the request.
 func (o *outlook) someAlternative(i int) bool {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"encoding/binary"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
 )
@@ -91,10 +92,15 @@ func enough(p *Problem, a *Alternative) bool {
 	return have >= a.Count
 }
 
-// memory is what pruning keeps beside the state of the walk.
+// memory is what pruning keeps beside the state of the walk. It is made at the
+// first dead end, which may lie deep; so it looks at the root first, with nothing
+// taken, and if that is hopeless the walk goes back all the way.
 type memory struct {
 	*outlook
+	// blocks are made when they are first compared.
 	blocks *blocks
+	// hopeless: the problem has no solution, wherever the walk is.
+	hopeless bool
 	// admin: some alternative has admin access, so devices in use matter.
 	admin bool
 	// later[i] are the devices that requests behind rests[i] may take.
@@ -111,8 +117,9 @@ type memory struct {
 const maxNogoods = 1 << 15
 
 func newMemory(s *state) *memory {
-	m := &memory{outlook: newOutlook(s), nogoods: make(map[string]blame)}
-	m.blocks = newBlocks(m.outlook)
+	m := &memory{outlook: newOutlook(newState(s.problem)), nogoods: make(map[string]blame)}
+	m.hopeless = !m.rootHolds()
+	m.outlook.resume(s)
 	m.later = make([]bitset.Set, len(m.rests))
 	after := make(bitset.Set, len(s.problem.InUse))
 	for i := len(m.rests) - 1; i >= 0; i-- {
@@ -141,6 +148,9 @@ func (w *walk) prune() bool {
 // fail ends a node without a solution.
 func (w *walk) fail(b blame) verdict {
 	w.blame = b
+	if w.memory.hopeless {
+		w.blame = 0 // No choice is to blame: none can help.
+	}
 	return none
 }
 
@@ -198,7 +208,7 @@ func (w *walk) tryLikely(at place, alternative *Alternative) verdict {
 // before from was tried in vain.
 func (w *walk) tryRest(at place, alternative *Alternative, from int) verdict {
 	tried, mine := w.blame, w.memory.mine(at)
-	if tried&mine == 0 {
+	if w.memory.hopeless || tried&mine == 0 {
 		return none
 	}
 	if w.memory.overflows(at, alternative, at.device) {
@@ -212,9 +222,17 @@ func (w *walk) tryRest(at place, alternative *Alternative, from int) verdict {
 
 // twinKey is equal for devices of exchangeable blocks.
 func (m *memory) twinKey(at place, position int, domain bitset.Set) []byte {
-	key, _ := m.appendState(m.key[:0], m.blocks.of[position], at.claim, domain, m.later[m.first[at.claim]+at.request])
+	blocks := m.divided()
+	key, _ := m.appendState(m.key[:0], blocks.of[position], at.claim, domain, m.later[m.first[at.claim]+at.request])
 	m.key = key
-	return append(key, byte(m.blocks.within[position]), byte(m.blocks.within[position]>>8), byte(m.blocks.within[position]>>16))
+	return binary.AppendVarint(key, int64(blocks.within[position]))
+}
+
+func (m *memory) divided() *blocks {
+	if m.blocks == nil {
+		m.blocks = newBlocks(m.outlook)
+	}
+	return m.blocks
 }
 
 // keep copies a set that is needed until the matching drop.

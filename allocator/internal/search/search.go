@@ -87,7 +87,7 @@ func (w *walk) step(at place) verdict {
 		v := w.step(place{claim: at.claim + 1})
 		if v == tooMany {
 			if w.prune() {
-				w.blame = ^blame(0)
+				return w.fail(^blame(0))
 			}
 			return none
 		}
@@ -121,7 +121,7 @@ func (w *walk) step(at place) verdict {
 // failHere ends a node for a reason that lies in its own request.
 func (w *walk) failHere(at place) verdict {
 	if w.prune() {
-		w.blame = w.memory.mine(at)
+		return w.fail(w.memory.mine(at))
 	}
 	return none
 }
@@ -149,8 +149,8 @@ func (w *walk) tryAlternatives(at place, request *Request) verdict {
 			return v
 		}
 	}
-	if w.memory != nil {
-		w.blame = b | w.memory.mine(at)
+	if w.memory != nil && exhausted == none {
+		return w.fail(b | w.memory.mine(at))
 	}
 	return exhausted
 }

@@ -64,7 +64,7 @@ func diffAnswers(want, got []allocatortest.Outcome) string {
 }
 
 func TestOneInventoryAnswersManyCallersLikeOneEach(t *testing.T) {
-	const seeds, rounds = 12, 2
+	const seeds, rounds = 8, 1
 	var scenarios []*allocatortest.Scenario
 	var want [][]allocatortest.Outcome
 	classes := make(map[allocatortest.Class]int)
@@ -112,7 +112,7 @@ func TestOneInventoryAnswersManyCallersLikeOneEach(t *testing.T) {
 // One allocator is asked by 16 goroutines at once, as by the scheduler's filter,
 // about its nodes and, as nobody does, about different claims.
 func TestOneAllocatorAnswersManyGoroutinesLikeOne(t *testing.T) {
-	const nodes = 40
+	const nodes = 20
 	s := newScenario(0)
 	s.Nodes, s.Slices = nil, nil
 	for i := range nodes {

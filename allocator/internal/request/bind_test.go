@@ -245,6 +245,36 @@ func TestBoundUsage(t *testing.T) {
 	}
 }
 
+// Counters and groups come with the pool that they are of, less what other claims hold.
+func TestBoundCounters(t *testing.T) {
+	p, counters := slice("q", device("a", draws), device("b", draws)), slice("q")
+	counters.Name, counters.UID = "counters", "counters"
+	p.Spec.Pool.ResourceSliceCount, counters.Spec.Pool.ResourceSliceCount = 2, 2
+	counters.Spec.SharedCounters = []resourceapi.CounterSet{{Name: "card", Counters: map[string]resourceapi.Counter{"memory": {Value: resource.MustParse("4")}}}}
+	p.Spec.Devices[0].ConsumesCounters[0].CompatibilityGroups = []string{"x"}
+	s := on(slice("p", device("plain")), p, counters)
+	s.state.AllocatedDevices = sets.New(schedulerapi.MakeDeviceID("driver", "q", "a"))
+	b := s.mustBind(t, claim("c", exactly("r")))
+	problem := &b.Problem
+	if problem.Pools[0].Counters != nil || problem.Pools[0].First != b.position(t, "plain") {
+		t.Errorf("the pool without counters is %+v", problem.Pools[0])
+	}
+	q := problem.Pools[1]
+	if q.First != b.position(t, "a") || q.Counters == nil || !slices.Equal(q.MemberOf, []int{0, 1}) || !slices.Equal(q.Left.Narrow, []int64{3000}) {
+		t.Errorf("the pool with counters begins at %d, its devices are members %v, %v is left", q.First, q.MemberOf, q.Left)
+	}
+	if len(q.Groups) != 1 || q.Groups[0].Admits(nil) || !q.Groups[0].Admits(q.Counters.GroupsOf(0)[0].Groups) {
+		t.Errorf("the groups are %+v, want those of the allocated device", q.Groups)
+	}
+	if !problem.GroupsEnforced {
+		t.Error("groups are not enforced with the feature")
+	}
+	s.features.CompatibilityGroups = false
+	if s.mustBind(t, claim("c", exactly("r"))).Problem.GroupsEnforced {
+		t.Error("groups are enforced without the feature")
+	}
+}
+
 // Shares are in one unit for each device: what is left of it, and what each
 // alternative takes.
 func TestBoundShares(t *testing.T) {

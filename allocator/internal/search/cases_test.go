@@ -25,10 +25,20 @@ func TestCases(t *testing.T) {
 			}
 			w := parse(d.Input)
 			outcome := checkedRun(t, w)
-			if outcome.Fault == nil {
+			if outcome.Fault == nil && !w.refunds() {
 				compareWithTwin(t, w, outcome)
 			}
 			return w.describe(outcome)
+		})
+	})
+}
+
+// refunds says whether some device draws less than nothing. Then a combination
+// can be right as a whole and yet not be reached one device after the other.
+func (w *world) refunds() bool {
+	return slices.ContainsFunc(w.devices, func(d *deviceSpec) bool {
+		return slices.ContainsFunc(d.draws, func(draw drawSpec) bool {
+			return slices.ContainsFunc(draw.takes, func(a amount) bool { return a.value < 0 })
 		})
 	})
 }
@@ -41,10 +51,10 @@ func checkedRun(t *testing.T, w *world) Outcome {
 	p := w.problem()
 	outcome := Faithful(context.Background(), p)
 	if !reflect.DeepEqual(p, w.problem()) {
-		t.Errorf("Run changed the problem")
+		t.Errorf("the search changed the problem")
 	}
 	if again := Faithful(context.Background(), p); !reflect.DeepEqual(again, outcome) {
-		t.Errorf("the second Run says\n%s, the first said\n%s", w.describe(again), w.describe(outcome))
+		t.Errorf("the second search says\n%s, the first said\n%s", w.describe(again), w.describe(outcome))
 	}
 	checkLaw(t, p)
 	checkPruned(t, w, p, outcome)

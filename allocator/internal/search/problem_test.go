@@ -122,6 +122,7 @@ func (b *builder) pool(number int) Pool {
 			for _, counter := range draw.takes {
 				c.Uses = append(c.Uses, index.Use{Counter: counterOf[draw.set+"/"+counter.name]})
 				drawn = append(drawn, b.exact(counter.value))
+				c.Refunds = c.Refunds || counter.value < 0
 			}
 			c.GroupUses = append(c.GroupUses, index.GroupUse{Set: b.setNumber(number, draw.set), Groups: numbered(groupOf, draw.groups)})
 		}
@@ -161,6 +162,9 @@ func (b *builder) claim(spec *claimSpec) Claim {
 			alternative := Alternative{Count: a.count, All: a.all, Admin: a.admin, Candidates: b.setOf(a.candidates), Faulty: b.setOf(a.faulty)}
 			for _, name := range a.members {
 				alternative.Members = append(alternative.Members, b.positions[b.device(name).name])
+			}
+			if len(a.full) > 0 {
+				alternative.Full = b.setOf(a.full)
 			}
 			if a.all {
 				alternative.Count = len(alternative.Members)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -9,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestRandomProblemsAgreeWithTheTwin compares Run with the brute force on small
+// TestRandomProblemsAgreeWithTheTwin compares the search with the brute force on small
 // problems without faults. A failure prints the problem as a text case: put it
 // into testdata when it is understood.
 func TestRandomProblemsAgreeWithTheTwin(t *testing.T) {
@@ -70,6 +71,35 @@ func TestFaultsMatterWhenTheyAreReached(t *testing.T) {
 	}
 	if reached < 400 || passed < 400 {
 		t.Errorf("faults were reached in %d problems, and not in %d: too few to prove anything", reached, passed)
+	}
+}
+
+// Problems that are too large for the brute force: the pruned order against the
+// faithful one, as long as that comes to an end.
+func TestLargerProblemsArePrunedRight(t *testing.T) {
+	const seed, looks = 20261201, 200
+	unfinished, long := 0, 0
+	for i := range 3000 {
+		g := generator{Rand: rand.New(rand.NewPCG(seed, uint64(i))), more: 3}
+		text := g.problem()
+		w := parse(text)
+		parent, cancel := context.WithCancelCause(context.Background())
+		faithful := Faithful(&endingContext{Context: parent, cancel: cancel, looks: looks}, w.problem())
+		cancel(nil)
+		if faithful.Interrupted != nil {
+			unfinished++
+			continue
+		}
+		if faithful.Steps > 100 {
+			long++
+		}
+		if checkPruned(t, w, w.problem(), faithful); t.Failed() {
+			t.Fatalf("seed %d, case %d:\n%s", seed, i, text)
+		}
+	}
+	t.Logf("%d problems take more than 100 steps in the faithful order, %d more than %d", long, unfinished, looks*contextInterval)
+	if long < 200 || unfinished > 300 {
+		t.Errorf("%d problems are long and %d too long: too few to prove anything", long, unfinished)
 	}
 }
 
@@ -189,6 +219,9 @@ func (y *tally) check(t *testing.T, cases int) {
 // generator writes small problems in the language of world.
 type generator struct {
 	*rand.Rand
+	// more is how many more devices, requests and claims there may be than the
+	// brute force can deal with.
+	more int
 	// faults: some devices are faulty, some values unknown.
 	faults    bool
 	text      strings.Builder
@@ -199,14 +232,14 @@ type generator struct {
 func (g *generator) problem() string {
 	pools := 1 + g.IntN(2)
 	for range pools {
-		g.pool(1 + g.IntN(5-pools))
+		g.pool(1 + g.IntN(5-pools+2*g.more))
 	}
 	g.maybe(2, "enforce-groups")
 	g.maybe(5, "wide-amounts")
 	if g.IntN(4) == 0 {
 		g.line("limit devices=%d", 1+g.IntN(3))
 	}
-	for range 1 + g.IntN(5)/2 {
+	for range 1 + g.IntN(5+g.more)/2 {
 		g.claim()
 	}
 	return g.text.String()
@@ -280,7 +313,7 @@ func (g *generator) groups(atLeast int) []string {
 
 func (g *generator) claim() {
 	g.line("claim")
-	requests := 1 + g.IntN(2)
+	requests := 1 + g.IntN(2+g.more)
 	names := []string{}
 	for i := range requests {
 		names = append(names, fmt.Sprint(i))
@@ -309,14 +342,15 @@ func (g *generator) alternative(word string) {
 		if len(members) == 0 && g.IntN(8) > 0 {
 			members = g.devices[g.IntN(len(g.devices)):][:1]
 		}
-		g.line("%s all=(%s) from=(%s)%s", word, join(members), join(g.some(95, members)), admin)
+		from := g.some(95, members)
+		g.line("%s all=(%s) from=(%s) full=(%s)%s", word, join(members), join(from), join(g.some(5, from)), admin)
 	} else {
 		count := 1 + g.IntN(2)
 		switch g.IntN(20) {
 		case 0:
 			count = 0
 		case 1:
-			count = 3
+			count = 3 + g.IntN(1+g.more)
 		}
 		from := g.some(80, g.devices)
 		g.line("%s count=%d from=(%s) faulty=(%s)%s", word, count, join(from), join(g.faulty(from)), admin)

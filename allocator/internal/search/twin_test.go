@@ -110,12 +110,12 @@ func (w *world) alternative(t taking) *alternativeSpec {
 	return w.claims[t.claim].requests[t.request].alternatives[t.alternative]
 }
 
-// free says whether the device is a candidate that nobody has for himself:
+// free says whether the device is a candidate with room that nobody has for himself:
 // neither another claim nor something earlier; with admin access, nothing
 // earlier of the same claim.
 func (w *world) free(t taking, earlier []taking) bool {
 	a, device := w.alternative(t), w.device(t.device)
-	if !slices.Contains(a.candidates, t.device) || device.inUse && !a.admin {
+	if !slices.Contains(a.candidates, t.device) || slices.Contains(a.full, t.device) || device.inUse && !a.admin {
 		return false
 	}
 	return device.left != nil || len(of(earlier, func(e taking) bool {

@@ -31,7 +31,7 @@ import (
 //
 //	claim
 //	request count=2 from=(a,b) faulty=(c)    the first of a request's devices; also: admin
-//	request all=(a,b) from=(a)               from are those that can be had, all unless stated
+//	request all=(a,b) from=(a) full=(b)      from are those that can be had, all unless stated; full have too little capacity left
 //	request first-available
 //	or count=1 from=(a)                      an alternative; as request
 //	takes devices=(a) amounts=(memory=1)     what a share for the last alternative takes
@@ -88,6 +88,7 @@ type alternativeSpec struct {
 	all, admin         bool
 	members            []string
 	candidates, faulty []string
+	full               []string
 	takes              map[string]amounts
 }
 
@@ -303,7 +304,7 @@ func (s statement) amounts(key string) amounts {
 func (s statement) alternative() *alternativeSpec {
 	a := &alternativeSpec{
 		all: s.has("all"), admin: s.has("admin"), members: s.list("all"),
-		candidates: s.list("from"), faulty: s.list("faulty"), takes: map[string]amounts{},
+		candidates: s.list("from"), faulty: s.list("faulty"), full: s.list("full"), takes: map[string]amounts{},
 	}
 	switch {
 	case !a.all:

@@ -187,3 +187,31 @@ func TestReferencesInACircleAreOnlyNames(t *testing.T) {
 		}, fits, ""},
 	})
 }
+
+// Who looks at a device with admin access draws nothing from its counters; who
+// shares it afterwards does (docs/deviations.md 3).
+func TestAShareAfterAdminAccessPaysForItsDevice(t *testing.T) {
+	one, other := `device.attributes["gpu.example.com"].index == 0`, `device.attributes["gpu.example.com"].index == 1`
+	look := wants("look", 1, one)
+	look.Exactly.AdminAccess = ptr.To(true)
+	for name, test := range map[string]struct {
+		slots string
+		want  [][]string
+	}{
+		"one slot":  {"1", nil},
+		"two slots": {"2", [][]string{{"look=gpu-0", "share=gpu-0", "other=gpu-1"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScenario(2, newClaim("c", look, wants("share", 1, one), wants("other", 1, other)))
+			withCounters(s, test.slots, "1")
+			device(s, 0).AllowMultipleAllocations, device(s, 0).Capacity = ptr.To(true), nil
+			results, err := ask(t, allocator.NewInventory(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, devicesOf(results)); diff != "" {
+				t.Errorf("devices differ (-want +got)\n%s", diff)
+			}
+		})
+	}
+}

@@ -17,6 +17,9 @@ PACKAGES := $(MODULES:%=./%/...)
 WITH_KUBERNETES := go run ./tools/cmd/packages -with k8s.io/kubernetes $(PACKAGES)
 WITHOUT_KUBERNETES := go run ./tools/cmd/packages -without k8s.io/kubernetes $(PACKAGES)
 
+# Builds the linter at the version that tools/staticcheck.mod pins.
+BUILD_STATICCHECK := GOWORK=off go build -C tools -modfile=staticcheck.mod -o ../bin/ tool
+
 # Runs a command in the directory of each module, on its own go.mod.
 EACH_MODULE = set -e; for module in $(MODULES); do echo "$$module:" $(1); (cd "$$module" && GOWORK=off $(1)); done
 
@@ -58,13 +61,13 @@ vet: ## Run go vet on what does not link k8s.io/kubernetes
 	@packages=$$($(WITHOUT_KUBERNETES)) && go vet $$packages
 
 staticcheck: ## Run staticcheck on what does not link k8s.io/kubernetes
-	@packages=$$($(WITHOUT_KUBERNETES)) && go tool staticcheck $$packages
+	@packages=$$($(WITHOUT_KUBERNETES)) && $(BUILD_STATICCHECK) && bin/staticcheck $$packages
 
 lint: fmt-check vet staticcheck ## Run all linters on what does not link k8s.io/kubernetes
 
 lint-long: ## Run vet and staticcheck on what links k8s.io/kubernetes
 	@packages=$$($(WITH_KUBERNETES)) && if [ -z "$$packages" ]; then echo "lint-long: no package links k8s.io/kubernetes"; \
-	else go vet $$packages && go tool staticcheck $$packages; fi
+	else go vet $$packages && $(BUILD_STATICCHECK) && bin/staticcheck $$packages; fi
 
 tidy: ## Tidy the go.mod of each module
 	@$(call EACH_MODULE,go mod tidy)

@@ -30,12 +30,18 @@ type Allocator struct {
 	lister    request.ClassLister
 	evaluator *selector.Evaluator
 	shareID   func() types.UID
-	scratch   *sync.Pool
+	memory    *sync.Pool
 
 	// compiled are the claims of the latest call: all nodes are asked about the same.
 	compiled atomic.Pointer[compiledClaims]
 	classes  classes
 	steps    atomic.Int64
+}
+
+// workspace is the memory of one call of Allocate.
+type workspace struct {
+	bind   request.Scratch
+	search search.Scratch
 }
 
 type compiledClaims struct {
@@ -81,13 +87,13 @@ func (a *Allocator) Allocate(ctx context.Context, node *corev1.Node, claims []*r
 	if err != nil {
 		return nil, err
 	}
-	bound, err := request.Bind(ctx, compiled, request.Target{API: node, Node: view, Usage: a.usage, Evaluator: a.evaluator})
+	memory := a.memory.Get().(*workspace)
+	defer a.memory.Put(memory) // The solution is in it until it is written.
+	bound, err := memory.bind.Bind(ctx, compiled, request.Target{API: node, Node: view, Usage: a.usage, Evaluator: a.evaluator})
 	if err != nil {
 		return nil, contextError(ctx, err)
 	}
-	scratch := a.scratch.Get().(*search.Scratch)
-	defer a.scratch.Put(scratch) // The solution is in it until it is written.
-	outcome := a.classes.run(ctx, &bound.Problem, scratch)
+	outcome := a.classes.run(ctx, &bound.Problem, &memory.search)
 	a.steps.Add(outcome.Steps)
 	switch {
 	case outcome.Interrupted != nil:

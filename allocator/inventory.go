@@ -12,7 +12,6 @@ import (
 
 	"github.com/dray-dev/dray/allocator/internal/inventory"
 	"github.com/dray-dev/dray/allocator/internal/request"
-	"github.com/dray-dev/dray/allocator/internal/search"
 	"github.com/dray-dev/dray/allocator/internal/selector"
 )
 
@@ -27,8 +26,8 @@ type Inventory struct {
 	shareID func() types.UID
 	// sharedSteps is the threshold of classes.
 	sharedSteps int64
-	// scratch has the memory of searches that are over.
-	scratch sync.Pool
+	// memory has the workspaces of calls that are over.
+	memory sync.Pool
 }
 
 // Option changes how an Inventory works.
@@ -51,7 +50,7 @@ func WithSharedSearches(steps int64) Option {
 // NewInventory returns an empty inventory.
 func NewInventory(options ...Option) *Inventory {
 	inv := &Inventory{slices: inventory.New(), shareID: uuid.NewUUID, sharedSteps: defaultSharedSteps}
-	inv.scratch.New = func() any { return new(search.Scratch) }
+	inv.memory.New = func() any { return new(workspace) }
 	for _, option := range options {
 		option(inv)
 	}
@@ -99,7 +98,7 @@ func (inv *Inventory) NewAllocator(
 		usage:     inventory.NewUsage(allocatedState),
 		evaluator: &selector.Evaluator{Cache: celCache, Shapes: &inv.shapes},
 		shareID:   inv.shareID,
-		scratch:   &inv.scratch,
+		memory:    &inv.memory,
 		classes:   classes{threshold: inv.sharedSteps},
 	}
 	if classLister != nil {

@@ -32,13 +32,18 @@ func New(n int) Set { return make(Set, Words(n)) }
 // Full returns the set of all of [0, n).
 func Full(n int) Set {
 	s := New(n)
+	s.Fill(n)
+	return s
+}
+
+// Fill makes [0, n) the members; the set's length is Words(n).
+func (s Set) Fill(n int) {
 	for i := range s {
 		s[i] = ^uint64(0)
 	}
 	if rest := n % WordBits; rest != 0 {
 		s[len(s)-1] = 1<<rest - 1
 	}
-	return s
 }
 
 // Has says whether i is a member; i must be below 64*len(s).

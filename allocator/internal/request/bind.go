@@ -36,10 +36,13 @@ type Bound struct {
 // Bind makes the problem of allocating the claims on the target. Errors are an
 // *InputError, an error that matches ErrFailedOnNode, or the context's cause.
 func Bind(ctx context.Context, claims *Claims, target Target) (*Bound, error) {
-	b := &binder{Bound: &Bound{Claims: claims, Target: target}, ctx: ctx}
+	return new(Scratch).Bind(ctx, claims, target)
+}
+
+func (b *binder) bind() (*Bound, error) {
 	b.bindNode()
-	b.Problem.Claims = make([]search.Claim, len(claims.Claims))
-	for i, claim := range claims.Claims {
+	b.Problem.Claims = resized(b.Problem.Claims, len(b.Claims.Claims))
+	for i, claim := range b.Claims.Claims {
 		if err := b.bindClaim(i, claim); err != nil {
 			return nil, err
 		}
@@ -50,7 +53,8 @@ func Bind(ctx context.Context, claims *Claims, target Target) (*Bound, error) {
 
 type binder struct {
 	*Bound
-	ctx context.Context
+	scratch *Scratch
+	ctx     context.Context
 	// multi are the devices that can be shared, while that feature is on.
 	multi  bitset.Set
 	shares []*deviceShares
@@ -64,11 +68,12 @@ func (b *binder) bindNode() {
 	p.Width, p.WordPool = node.Width(), node.WordPool
 	p.MaxResults = resourceapi.AllocationResultsMaxSize
 	p.GroupsEnforced = features.CompatibilityGroups
-	p.InUse, p.Shared, p.MultiAllocatable = node.NewSet(), node.NewSet(), node.NewSet()
-	p.Pools = make([]search.Pool, len(node.Pools))
-	b.usage = make([]*inventory.PoolUsage, len(node.Pools))
+	p.InUse, p.Shared, p.MultiAllocatable = b.newSet(), b.newSet(), b.newSet()
+	p.Pools = resized(p.Pools, len(node.Pools))
+	b.usage = resized(b.usage, len(node.Pools))
 	for i, pool := range node.Pools {
-		p.Pools[i].First = node.Position(i, 0)
+		p.Pools[i] = search.Pool{First: node.Position(i, 0)}
+		b.usage[i] = nil
 		if pool.Status != index.Usable {
 			continue
 		}
@@ -84,7 +89,7 @@ func (b *binder) bindNode() {
 		}
 	}
 	b.multi = p.MultiAllocatable
-	b.sharesOf = make([]int32, p.Width)
+	b.sharesOf = resized(b.sharesOf, p.Width)
 	for i := range b.sharesOf {
 		b.sharesOf[i] = -1
 	}
@@ -92,7 +97,7 @@ func (b *binder) bindNode() {
 
 func (b *binder) bindClaim(number int, claim *Claim) error {
 	bound := &b.Problem.Claims[number]
-	bound.Requests = make([]search.Request, len(claim.Requests))
+	bound.Requests = resized(bound.Requests, len(claim.Requests))
 	needed := 0
 	for i := range claim.Requests {
 		request := &claim.Requests[i]
@@ -121,9 +126,10 @@ func (b *binder) bindRequest(claim *Claim, request *Request, bound *search.Reque
 		return 0, request.err
 	}
 	bound.Prioritized = request.Prioritized
-	bound.Alternatives = make([]search.Alternative, len(request.Alternatives))
+	bound.Alternatives = resized(bound.Alternatives, len(request.Alternatives))
 	for i := range request.Alternatives {
 		alternative, result := &request.Alternatives[i], &bound.Alternatives[i]
+		*result = emptied(result)
 		if alternative.err != nil {
 			return 0, alternative.err
 		}
@@ -144,7 +150,7 @@ func (b *binder) bindRequest(claim *Claim, request *Request, bound *search.Reque
 
 func (b *binder) bindCount(a *Alternative, bound *search.Alternative) error {
 	bound.Count, bound.Admin = a.Count, a.Admin
-	bound.Candidates, bound.Faulty = b.Node.NewSet(), b.Node.NewSet()
+	bound.Candidates, bound.Faulty = b.newSet(), b.newSet()
 	for i, pool := range b.Node.Pools {
 		if pool.Status != index.Usable {
 			continue
@@ -167,7 +173,7 @@ func (b *binder) bindCount(a *Alternative, bound *search.Alternative) error {
 // error right away, as is a pool that could hold more devices than can be seen.
 func (b *binder) bindAll(claim *Claim, a *Alternative, bound *search.Alternative) error {
 	bound.All, bound.Admin = true, a.Admin
-	bound.Candidates, bound.Faulty = b.Node.NewSet(), b.Node.NewSet()
+	bound.Candidates, bound.Faulty = b.newSet(), b.newSet()
 	for i, pool := range b.Node.Pools {
 		switch pool.Status {
 		case index.Incomplete:
@@ -204,7 +210,8 @@ func unusable(claim *Claim, a *Alternative, pool *inventory.Pool, state string) 
 // which that cannot be said. The sets are the caller's and disjoint.
 func (b *binder) selected(number int, a *Alternative) (match, faulty bitset.Set, err error) {
 	pool := b.Node.Pools[number]
-	match, faulty = bitset.Full(pool.Devices), bitset.New(pool.Devices)
+	match, faulty = b.scratch.set(bitset.Words(pool.Devices)), b.scratch.set(bitset.Words(pool.Devices))
+	match.Fill(pool.Devices)
 	if !b.Claims.Features.DeviceBindingAndStatus {
 		match.AndNot(pool.Binding)
 	}

@@ -72,7 +72,7 @@ func (b *binder) meterDevice(number, device int, a *Alternative, bound *search.A
 	if a.All && covers(value, nil, amounts) {
 		if !covers(value, consumed, amounts) {
 			if bound.Full == nil {
-				bound.Full = b.Node.NewSet()
+				bound.Full = b.newSet()
 			}
 			bound.Full.Add(position)
 		}
@@ -137,7 +137,7 @@ func (s *deviceShares) add(alternative *search.Alternative, amounts []index.Exac
 func (b *binder) finishShares() {
 	p := &b.Problem
 	p.ShareOf = b.sharesOf
-	p.Shares = make([]index.Amounts, len(b.shares))
+	p.Shares = resized(p.Shares, len(b.shares))
 	for i, s := range b.shares {
 		lists := [][]index.Exact{s.value, s.consumed}
 		for _, d := range s.demands {

@@ -11,7 +11,7 @@ import (
 // bindConstraints numbers the values that the claim's constraints compare, for
 // all devices that some covered alternative may take.
 func (b *binder) bindConstraints(claim *Claim, bound *search.Claim) error {
-	bound.Constraints = make([]search.Constraint, len(claim.Constraints))
+	bound.Constraints = resized(bound.Constraints, len(claim.Constraints))
 	for i := range claim.Constraints {
 		constraint := &claim.Constraints[i]
 		bound.Constraints[i].Distinct = constraint.Distinct

@@ -1,0 +1,55 @@
+package request
+
+import (
+	"context"
+
+	"github.com/dray-dev/dray/allocator/internal/bitset"
+	"github.com/dray-dev/dray/allocator/internal/search"
+)
+
+// Scratch is the memory of Bind, for use by one binding after the other: what
+// Bind returned before is overwritten. The zero value is ready.
+type Scratch struct {
+	bound  Bound
+	binder binder
+	// words are handed out as sets; used of them are taken.
+	words []uint64
+	used  int
+}
+
+// Bind is the function of that name, in this memory.
+func (s *Scratch) Bind(ctx context.Context, claims *Claims, target Target) (*Bound, error) {
+	s.used = 0
+	s.bound.Claims, s.bound.Target = claims, target
+	s.binder = binder{Bound: &s.bound, scratch: s, ctx: ctx, shares: s.binder.shares[:0], sharesOf: s.binder.sharesOf}
+	return s.binder.bind()
+}
+
+// set returns an empty set of so many words.
+func (s *Scratch) set(words int) bitset.Set {
+	if s.used+words > len(s.words) {
+		// Sets that were handed out keep the old memory.
+		s.words, s.used = make([]uint64, max(2*len(s.words), words, 64)), 0
+	}
+	set := s.words[s.used : s.used+words : s.used+words]
+	s.used += words
+	clear(set)
+	return set
+}
+
+// newSet returns an empty set over the node's domain.
+func (b *binder) newSet() bitset.Set { return b.scratch.set(b.Node.Words()) }
+
+// resized returns a slice of n elements that keeps the memory that elements
+// refer to.
+func resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return append(s[:cap(s)], make([]T, n-cap(s))...)
+	}
+	return s[:n]
+}
+
+// emptied is an alternative with nothing in it but the memory of its lists.
+func emptied(a *search.Alternative) search.Alternative {
+	return search.Alternative{Members: a.Members[:0], Tests: a.Tests[:0]}
+}

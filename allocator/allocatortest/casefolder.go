@@ -19,9 +19,15 @@ const (
 	expectFile = "expect.yaml"
 )
 
-// Expectation is expect.yaml of a case. The upper fields are those of every
-// case folder; where they name a pod, an allocator case names claims instead.
-type Expectation struct {
+// What becomes of a pod, in the words of expect.yaml.
+const (
+	Allocated     = "allocated"
+	Unschedulable = "unschedulable"
+	Refused       = "error"
+)
+
+// CaseFields are what expect.yaml of every case folder has.
+type CaseFields struct {
 	Case         string   `json:"case"`
 	FeatureGates []string `json:"featureGates,omitempty"` // off by default, and on here
 	Outcome      string   `json:"outcome"`                // allocated, unschedulable or error: nodes tried in order of their names
@@ -31,9 +37,15 @@ type Expectation struct {
 	Notes        string   `json:"notes,omitempty"`
 	// Upstream is there where v1.37.2 itself answers in another way.
 	Upstream *UpstreamAnswer `json:"upstream_v1_37_2,omitempty"`
+}
+
+// Expectation is expect.yaml of an allocator case, which names claims where a
+// public case ([PublicExpectation]) names a pod.
+type Expectation struct {
+	CaseFields
 
 	// Claims are those of input.yaml to allocate together and in this order,
-	// as namespace/name. Fields from here on are particular to allocator cases.
+	// as namespace/name.
 	Claims []string `json:"claims"`
 	// Features are the allocator's switches, all of them.
 	Features allocator.Features `json:"features"`
@@ -64,7 +76,10 @@ func (n NodeExpectation) AsOutcome() Outcome {
 // ExpectOutcomes fills an expectation from the right answer for each node,
 // given in the order of the scenario's nodes.
 func ExpectOutcomes(name string, s *Scenario, outcomes []Outcome) *Expectation {
-	e := &Expectation{Case: name, FeatureGates: alphaGates(s.Features), Features: s.Features, Outcome: "unschedulable"}
+	e := &Expectation{
+		CaseFields: CaseFields{Case: name, FeatureGates: gatesOf(s.Features), Outcome: Unschedulable},
+		Features:   s.Features,
+	}
 	for _, claim := range s.Claims {
 		e.Claims = append(e.Claims, claim.Namespace+"/"+claim.Name)
 	}
@@ -77,7 +92,7 @@ func ExpectOutcomes(name string, s *Scenario, outcomes []Outcome) *Expectation {
 		}
 		switch outcome.Class {
 		case Fits:
-			e.Outcome, e.Node, decided = "allocated", node, true
+			e.Outcome, e.Node, decided = Allocated, node, true
 			for _, result := range outcome.Results {
 				for _, d := range result.Devices.Results {
 					e.Devices = append(e.Devices, d.Driver+"/"+d.Pool+"/"+d.Device)
@@ -85,30 +100,10 @@ func ExpectOutcomes(name string, s *Scenario, outcomes []Outcome) *Expectation {
 			}
 		case DoesNotFit, FailedOnNode:
 		default:
-			e.Outcome, decided = "error", true
+			e.Outcome, decided = Refused, true
 		}
 	}
 	return e
-}
-
-// alphaGates names the gates that a stock 1.37 cluster has off.
-func alphaGates(f allocator.Features) []string {
-	var gates []string
-	for _, gate := range []struct {
-		on   bool
-		name string
-	}{
-		{f.CompatibilityGroups, "DRADeviceCompatibilityGroups"},
-		{f.DerivedAttributes, "DRADerivedAttributes"},
-		{f.FractionalCapacityRange, "DRAFractionalCapacityRange"},
-		{f.ListTypeAttributes, "DRAListTypeAttributes"},
-		{f.OptionalNodeOperations, "DRAOptionalNodeOperations"},
-	} {
-		if gate.on {
-			gates = append(gates, gate.name)
-		}
-	}
-	return gates
 }
 
 // WriteCase writes a scenario and what is expected of it into a folder, which

@@ -30,7 +30,7 @@ func ReadCase(dir string) (*Scenario, *Expectation, error) {
 		return nil, nil, fmt.Errorf("case folder: %w", err)
 	}
 	s := &Scenario{Features: e.Features}
-	if err := s.readObjects(text); err != nil {
+	if err := eachDocument(text, s.readObject); err != nil {
 		return nil, nil, fmt.Errorf("case folder %s: %s: %w", dir, inputFile, err)
 	}
 	if err := s.pickClaims(e.Claims); err != nil {
@@ -40,7 +40,8 @@ func ReadCase(dir string) (*Scenario, *Expectation, error) {
 	return s, e, nil
 }
 
-func (s *Scenario) readObjects(text []byte) error {
+// eachDocument calls read for each YAML document that is more than a comment.
+func eachDocument(text []byte, read func(kind string, document []byte) error) error {
 	documents := utilyaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(text)))
 	defer documents.Close()
 	buffer := make([]byte, len(text)+1)
@@ -52,22 +53,23 @@ func (s *Scenario) readObjects(text []byte) error {
 		if err != nil {
 			return fmt.Errorf("document %d: %w", i, err)
 		}
-		if err := s.readObject(buffer[:n]); err != nil {
+		var header struct {
+			Kind string `json:"kind"`
+		}
+		if err := yaml.Unmarshal(buffer[:n], &header); err != nil {
+			return fmt.Errorf("document %d: %w", i, err)
+		}
+		if header.Kind == "" {
+			continue
+		}
+		if err := read(header.Kind, buffer[:n]); err != nil {
 			return fmt.Errorf("document %d: %w", i, err)
 		}
 	}
 }
 
-func (s *Scenario) readObject(document []byte) error {
-	var header struct {
-		Kind string `json:"kind"`
-	}
-	if err := yaml.Unmarshal(document, &header); err != nil {
-		return err
-	}
-	switch header.Kind {
-	case "":
-		return nil // only comments
+func (s *Scenario) readObject(kind string, document []byte) error {
+	switch kind {
 	case "Node":
 		return decode(document, &s.Nodes, &corev1.Node{})
 	case "DeviceClass":
@@ -77,7 +79,7 @@ func (s *Scenario) readObject(document []byte) error {
 	case "ResourceClaim":
 		return decode(document, &s.Allocated, &resourceapi.ResourceClaim{})
 	default:
-		return fmt.Errorf("kind %s has no place in an allocator case, use Node, DeviceClass, ResourceSlice or ResourceClaim", header.Kind)
+		return fmt.Errorf("kind %s has no place in an allocator case, use Node, DeviceClass, ResourceSlice or ResourceClaim", kind)
 	}
 }
 

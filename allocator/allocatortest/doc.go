@@ -40,4 +40,12 @@
 //	compare.go     two answers, compared modulo share IDs
 //	shrink.go      the smallest scenario that still fails
 //	casefolder.go  writing a case folder; casereader.go reads it
+//
+// The cases from public reports (allocator/testdata/public) are about a pod in a
+// cluster instead of claims on nodes:
+//
+//	publiccase.go  reading such a folder
+//	publicpod.go   from a pod to the claims that a scheduler would ask about
+//	publiccheck.go an answer compared with what the case expects
+//	gates.go       the feature gates of a stock cluster, and those that a case adds
 package allocatortest

@@ -28,7 +28,7 @@ FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: conformance difftest difftest-long metamorphic fuzz clean ci
+.PHONY: cases conformance difftest difftest-long metamorphic fuzz clean ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
@@ -74,6 +74,9 @@ tidy: ## Tidy the go.mod of each module
 
 tidy-check: ## Report modules whose go.mod or go.sum is not tidy
 	@$(call EACH_MODULE,go mod tidy -diff)
+
+cases: ## Ask about the situations of public reports; the last line says how many are right
+	@go run ./tools/cmd/figure -prefix 'cases: ' -- go test ./allocator -run '^TestPublicCases$$' -v -count=1
 
 conformance: ## Run upstream's own allocator suite on our allocator
 	@go run ./tools/conformance

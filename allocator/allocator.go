@@ -51,8 +51,8 @@ type compiledClaims struct {
 
 // Stats counts work exactly, so that counts can gate a change without noise.
 type Stats struct {
-	// Steps is the number of nodes of search trees that were entered. Upstream
-	// counts its calls of allocateOne in the same way.
+	// Steps is the number of nodes of search trees that were entered, never more
+	// than upstream's allocator enters (it counts its calls of allocateOne).
 	Steps int64
 	// SelectorEvaluations is the number of times a CEL expression was evaluated
 	// on a device.
@@ -65,7 +65,7 @@ func (a *Allocator) Stats() Stats {
 }
 
 // Allocate finds devices on the node for all of the claims, which are not
-// allocated yet. The package documentation says what its five outcomes mean.
+// allocated yet. The package documentation says what its outcomes mean.
 //
 // Among all ways to satisfy the claims it takes upstream's: the first in the
 // order of claims, requests, alternatives and devices, where devices come by

@@ -15,16 +15,15 @@
 //
 // # What Allocate says
 //
-// Five outcomes, which stay apart:
+// Its outcomes stay apart:
 //
 //   - results, one for each claim: the claims fit;
 //   - nil and no error: they do not fit on this node;
 //   - an error that matches ErrFailedOnNode: they do not fit on this node, for a
 //     reason that the text names; other nodes are worth trying;
 //   - an *InputError: some object is wrong, which no node can mend;
-//   - an error that matches ErrGaveUp: the context ended first.
-//
-// A panic, of this package or of the class lister, surfaces as *InternalError.
+//   - an error that matches ErrGaveUp: the context ended first;
+//   - an *InternalError: a panic, of this package or of the class lister.
 //
 // # How it works
 //

@@ -13,7 +13,7 @@ import (
 var ErrFailedOnNode = request.ErrFailedOnNode
 
 // ErrGaveUp marks an error of a search that its context ended. The context's
-// cause is in the chain, too.
+// cause is in the chain, too. The text is upstream's.
 var ErrGaveUp = errors.New("filter operation aborted")
 
 // InputError says that an object cannot be used: a claim, a class, or a device

@@ -66,6 +66,8 @@ type DeviceClassLister interface {
 // NewAllocator returns an allocator for one state of the cluster, usually for
 // one pod. The parameters are those of structured.NewAllocator:
 //
+//   - ctx is not used, it is there for the signature's sake: what takes long is
+//     done in Allocate, under the context of that;
 //   - features are the feature gates of the cluster;
 //   - allocatedState is what is allocated already, without admin access, as
 //     ResourceClaimTracker.GatherAllocatedState returns it;

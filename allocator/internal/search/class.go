@@ -148,16 +148,3 @@ func (p *Pool) appendUses(key []byte, member int) []byte {
 	}
 	return key
 }
-
-// Clone returns a copy that shares nothing with the search that found it.
-func (s *Solution) Clone() *Solution {
-	if s == nil {
-		return nil
-	}
-	clone := &Solution{Picks: make([][]Pick, len(s.Picks)), Chosen: make([][]int, len(s.Chosen))}
-	for i := range s.Picks {
-		clone.Picks[i] = append([]Pick(nil), s.Picks[i]...)
-		clone.Chosen[i] = append([]int(nil), s.Chosen[i]...)
-	}
-	return clone
-}

@@ -1,17 +1,33 @@
 // Package search finds the devices for a pod's claims on one node.
 //
 // A Problem says what is asked for and what the node has, in positions of an
-// index.Domain; Run returns the first Solution in upstream's order: claims,
+// index.Domain. Run returns the first Solution in upstream's order: claims,
 // requests and alternatives as listed, devices by rising position, the devices
-// of one request in rising order only. It is a depth-first walk over the same
-// tree that upstream's allocator walks, step for step: the faithful order. So
-// the first solution found is upstream's answer, the fault reached first is
-// upstream's error, and Steps equals upstream's count of allocateOne calls.
+// of one request in rising order only.
 //
-// Everything that does not depend on what has been taken so far is in bitsets
-// before the walk begins; what does depend on it (devices taken, counters,
-// groups, shares, constraint values) is kept in the walk's state and undone on
-// the way back.
+// Two walks over the same tree, depth first, say the same:
+//
+//   - Faithful enters the nodes that upstream's allocator enters, in its order.
+//     So the first solution found is upstream's answer, the fault reached first
+//     is upstream's error, and Steps is upstream's count of allocateOne calls.
+//   - Run leaves out the subtrees that can hold neither a solution nor a fault.
+//     Where a fault is in reach it is Faithful.
+//
+// The files, from the question to the answer:
+//
+//	problem      what is asked, what comes out
+//	search       the walk
+//	state        what the walk has taken, and the law by which it gives back
+//	constraint   what the devices under one constraint have in common
+//	scratch      the memory of all that, for one search after the other
+//	pruned       when and how subtrees are left out
+//	outlook      at a node: what do the remaining requests need, what is there
+//	matching     can several requests have enough devices at once (Hall)
+//	elements     can they agree on the values of attributes
+//	counterbounds, sharebounds   can counters and capacities give that much
+//	components   which choices can be to blame for a failure
+//	blocks       which devices are as good as others; what has failed before
+//	class        which nodes pose the same problem
 //
 // The package is pure: no API types, no clock, no logger; only the standard
 // library and the packages index and bitset.

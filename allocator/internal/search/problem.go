@@ -140,12 +140,26 @@ type Pick struct {
 	Share bool
 }
 
-// Solution is what was found for each claim, in the claims' order.
+// Solution is what was found for each claim, in the claims' order. It may be in
+// the memory of a Scratch: Clone it to keep it.
 type Solution struct {
 	// Picks in the order of requests, then positions.
 	Picks [][]Pick
 	// Chosen is the alternative taken for each request.
 	Chosen [][]int
+}
+
+// Clone returns a copy that shares nothing with the search that found it.
+func (s *Solution) Clone() *Solution {
+	if s == nil {
+		return nil
+	}
+	clone := &Solution{Picks: make([][]Pick, len(s.Picks)), Chosen: make([][]int, len(s.Chosen))}
+	for i := range s.Picks {
+		clone.Picks[i] = append([]Pick(nil), s.Picks[i]...)
+		clone.Chosen[i] = append([]int(nil), s.Chosen[i]...)
+	}
+	return clone
 }
 
 // FaultKind says what made a search end without an answer.

@@ -23,7 +23,9 @@ BUILD_STATICCHECK := GOWORK=off go build -C tools -modfile=staticcheck.mod -o ..
 # Runs a command in the directory of each module, on its own go.mod.
 EACH_MODULE = set -e; for module in $(MODULES); do echo "$$module:" $(1); (cd "$$module" && GOWORK=off $(1)); done
 
+CASES ?= 100000
 DURATION ?= 1h
+HISTORIES ?= 1000
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
@@ -47,7 +49,7 @@ test-standalone: ## Build and vet each module without the workspace
 	@$(call EACH_MODULE,go vet ./...)
 
 race: ## Run the tests under the race detector, if there is a C compiler
-	@cc=$$(go env CC); if command -v $${cc%% *} >/dev/null; then CGO_ENABLED=1 go test -race $(PACKAGES); \
+	@cc=$$(go env CC); if command -v $${cc%% *} >/dev/null; then CGO_ENABLED=1 go test -race -timeout 30m $(PACKAGES); \
 	else echo "race: skipped: the race detector needs a C compiler, and there is no $$cc"; fi
 
 fmt: ## Format the Go files
@@ -81,16 +83,16 @@ cases: ## Ask about the situations of public reports; the last line says how man
 conformance: ## Run upstream's own allocator suite on our allocator
 	@go run ./tools/conformance
 
-difftest: ## Compare with upstream's allocator on random clusters, about 3 minutes
-	@DRAY_DIFFTEST_CASES=$${DRAY_DIFFTEST_CASES:-100000} go run ./tools/cmd/figure -prefix 'difftest: ' -- \
+difftest: ## Compare with upstream's allocator on CASES random cases, about 3 minutes
+	@DRAY_DIFFTEST_CASES=$(CASES) go run ./tools/cmd/figure -prefix 'difftest: ' -- \
 	go test ./allocator/difftest -run '^TestDifferential$$' -v -count=1 -timeout 30m
 
 difftest-long: ## The same for DURATION, by default 1h
 	@DRAY_DIFFTEST_DURATION=$(DURATION) go run ./tools/cmd/figure -prefix 'difftest: ' -- \
 	go test ./allocator/difftest -run '^TestDifferential$$' -v -count=1 -timeout 0
 
-metamorphic: ## Compare the incremental inventory with one rebuilt, over random histories
-	@DRAY_METAMORPHIC_HISTORIES=$${DRAY_METAMORPHIC_HISTORIES:-1000} go run ./tools/cmd/figure -prefix 'metamorphic: ' -- \
+metamorphic: ## Compare the incremental inventory with one rebuilt, over HISTORIES
+	@DRAY_METAMORPHIC_HISTORIES=$(HISTORIES) go run ./tools/cmd/figure -prefix 'metamorphic: ' -- \
 	go test ./allocator/metamorphic -run '^TestMetamorphic$$' -v -count=1 -timeout 30m
 
 fuzz: ## Run every native fuzz target for FUZZTIME, by default 10s

@@ -15,8 +15,16 @@ import (
 // search: rarely more than ten devices are visible from a node.
 func Scenarios() *rapid.Generator[*Scenario] { return scenarios }
 
-var scenarios = rapid.Custom(func(t *rapid.T) *Scenario {
-	b := &builder{T: t, plan: drawPlan(t), s: &Scenario{}, styles: make(map[string]deviceStyle)}
+var scenarios = ScenariosAbout(0)
+
+// ScenariosAbout generates scenarios in which some features are planned, beside
+// those that are drawn. A planned feature does not always come about.
+func ScenariosAbout(features FeatureSet) *rapid.Generator[*Scenario] {
+	return rapid.Custom(func(t *rapid.T) *Scenario { return draw(t, features) })
+}
+
+func draw(t *rapid.T, features FeatureSet) *Scenario {
+	b := &builder{T: t, plan: drawPlan(t, features), s: &Scenario{}, styles: make(map[string]deviceStyle)}
 	b.s.Features = b.plan.features
 	b.drivers = []string{gpuDriver}
 	if b.wants(SeveralDrivers) {
@@ -35,7 +43,7 @@ var scenarios = rapid.Custom(func(t *rapid.T) *Scenario {
 	b.shuffleSlices()
 	b.s.Stamp()
 	return b.s
-})
+}
 
 // FromSeed returns the scenario that belongs to a seed.
 func FromSeed(seed uint64) *Scenario { return scenarios.Example(int(seed)) }

@@ -90,7 +90,7 @@ var implied = []struct{ feature, needs Feature }{
 	{PolicyRange, CapacityRequest},
 }
 
-func drawPlan(t *rapid.T) *plan {
+func drawPlan(t *rapid.T, features FeatureSet) *plan {
 	p := &plan{features: drawSwitches(t), deep: chance(t, deepOdds)}
 	for f := range numFeatures {
 		odds, special := oddsOf[f]
@@ -111,6 +111,7 @@ func drawPlan(t *rapid.T) *plan {
 	if p.deep {
 		p.want.Add(pick(t, []Feature{MatchAttribute, DistinctAttribute, Counters, FirstAvailable, SeveralClaims}))
 	}
+	p.want |= features
 	for _, i := range implied {
 		if p.wants(i.feature) {
 			p.want.Add(i.needs)

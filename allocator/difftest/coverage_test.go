@@ -27,6 +27,9 @@ var demands = struct {
 	smallestForShare: 500,
 }
 
+// coveredFrom is the number of cases from which on every pair has to be seen.
+const coveredFrom = 10000
+
 // starved says which features and pairs were not covered enough. A short run
 // may fall short by chance: three standard deviations are allowed for.
 func (t *tally) starved() []string {
@@ -61,7 +64,9 @@ func (t *tally) starved() []string {
 		case early(pair[0]) || early(pair[1]):
 			least = demands.pairWithEarly
 		}
-		if seen := t.pairs[pair]; !enough(seen.cases, least) {
+		if seen := t.pairs[pair]; seen.cases == 0 && t.cases >= coveredFrom {
+			lacks = append(lacks, fmt.Sprintf("starved: no case has %s with %s", pair[0], pair[1]))
+		} else if !enough(seen.cases, least) {
 			lacks = append(lacks, fmt.Sprintf("starved: %s with %s is used by %d of %d cases, want %.2f %%", pair[0], pair[1], seen.cases, t.cases, least))
 		} else if least == demands.pair && seen.cases >= demands.smallestForShare && seen.satisfied < demands.satisfiablePair {
 			lacks = append(lacks, fmt.Sprintf("starved: no case with %s and %s is satisfiable", pair[0], pair[1]))

@@ -28,12 +28,16 @@ func TestDifferential(t *testing.T) {
 	r := runFromEnvironment(t, &checker{newSubject: newOurs})
 	t.Logf("seed %d", r.seed)
 	r.start()
+	r.cover()
 	r.total.print(os.Stdout)
 	for _, lack := range r.total.starved() {
 		t.Error(lack)
 	}
 	if unreported := r.differences - len(r.reported); unreported > 0 {
 		t.Errorf("%d more differences", unreported)
+	}
+	if r.total.cases == 0 {
+		t.Error("no case was compared: ask for some with DRAY_DIFFTEST_CASES or DRAY_DIFFTEST_DURATION")
 	}
 	fmt.Printf("difftest: %d cases, %d differences\n", r.total.cases, r.differences)
 }
@@ -47,16 +51,18 @@ type run struct {
 	deadline time.Time // zero without one
 	folder   string    // for cases that differ; a temporary one if empty
 
-	done        atomic.Int64 // cases
+	done        atomic.Int64 // cases in total
 	nextBlock   atomic.Uint64
 	mu          sync.Mutex
 	total       *tally
+	merged      uint64            // blocks in total: all before this one
+	waiting     map[uint64]*tally // blocks that are done before one that comes first
 	differences int
 	reported    map[string]bool
 }
 
 func newRun(c *checker, cases int64, fail func(string, ...any)) *run {
-	return &run{checker: c, fail: fail, seed: 1, cases: cases, total: newTally(), reported: make(map[string]bool)}
+	return &run{checker: c, fail: fail, seed: 1, cases: cases, total: newTally(), waiting: make(map[uint64]*tally), reported: make(map[string]bool)}
 }
 
 func runFromEnvironment(t *testing.T, c *checker) *run {
@@ -98,27 +104,66 @@ func (r *run) finished() bool {
 }
 
 func (r *run) work() {
-	counts := newTally()
 	for !r.finished() {
-		first := r.seed + (r.nextBlock.Add(1)-1)*blockSize
-		r.block(first, counts)
+		number := r.nextBlock.Add(1) - 1
+		counts := newTally()
+		r.block(r.seed+number*blockSize, counts)
+		r.complete(number, counts)
 	}
+}
+
+// complete adds blocks in their order, up to the one that makes the number of
+// cases full: the same seed gives the same figures with any number of workers.
+func (r *run) complete(number uint64, counts *tally) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.total.merge(counts)
+	r.waiting[number] = counts
+	for !r.finished() {
+		next, done := r.waiting[r.merged]
+		if !done {
+			return
+		}
+		delete(r.waiting, r.merged)
+		r.merged++
+		r.total.merge(next)
+		r.done.Store(int64(r.total.cases))
+	}
 }
 
 // block checks the scenarios of consecutive seeds with one subject.
 func (r *run) block(first uint64, counts *tally) {
 	with := r.checker.newSubject()
-	for seed := first; seed < first+blockSize && !r.finished(); seed++ {
+	for seed := first; seed < first+blockSize && (int64(counts.cases) < r.cases || !r.deadline.IsZero()); seed++ {
 		s := allocatortest.FromSeed(seed)
 		verdicts := r.checker.check(context.Background(), s, with)
-		r.done.Add(int64(len(verdicts)))
 		counts.add(seed, s, verdicts)
 		for _, v := range verdicts {
 			if v.difference != "" {
 				r.differs(first, seed, s, v)
+			}
+		}
+	}
+}
+
+// attempts bounds the scenarios that are drawn for one pair of features.
+const attempts = 400
+
+// cover draws scenarios about the pairs of features that the stream of seeds
+// did not bring together, until each has been seen. Only a long run does that.
+func (r *run) cover() {
+	if r.total.cases < coveredFrom {
+		return
+	}
+	for _, pair := range r.total.rarestPairs() {
+		about := allocatortest.ScenariosAbout(allocatortest.SetOf(pair[0], pair[1]))
+		for seed := r.seed; r.total.pairs[pair].cases == 0 && seed < r.seed+attempts; seed++ {
+			s := about.Example(int(seed))
+			verdicts := r.checker.check(context.Background(), s, r.checker.newSubject())
+			r.total.add(seed, s, verdicts)
+			for _, v := range verdicts {
+				if v.difference != "" {
+					r.differs(seed, seed, s, v)
+				}
 			}
 		}
 	}

@@ -37,6 +37,8 @@ func TestConfig(t *testing.T) {
 		{"two classes", []resourceapi.DeviceRequest{exactly("r", "x"), exactly("s", "y")}, nil, "Class x1 [r], Class y1 [s], Class y2 [s]"},
 		{"a class of two requests is there once", []resourceapi.DeviceRequest{exactly("r", "y"), exactly("s", "x"), exactly("t", "y")}, nil,
 			"Class y1 [r t], Class y2 [r t], Class x1 [s]"},
+		{"another class after the second use of one", []resourceapi.DeviceRequest{exactly("r", "x"), exactly("s", "x"), exactly("t", "y")}, nil,
+			"Class x1 [r s], Class y1 [t], Class y2 [t]"},
 		{"a class of all requests", []resourceapi.DeviceRequest{exactly("r", "x"), exactly("s", "x")}, nil, "Class x1 []"},
 		{"a class without configuration beside it", []resourceapi.DeviceRequest{exactly("r", "plain"), exactly("s", "x")}, nil, "Class x1 [s]"},
 		{"the alternative that was taken decides", []resourceapi.DeviceRequest{second("f", "y"), exactly("r", "x")}, nil,
@@ -69,5 +71,16 @@ func TestConfig(t *testing.T) {
 		if got := describeConfig(results[0].Devices.Config); got != c.want {
 			t.Errorf("%s: the configuration is %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// Names that are there but none are not turned into no names: consumers compare
+// allocations, and upstream leaves them.
+func TestAnEmptyListOfRequestsStays(t *testing.T) {
+	api := claim(exactly("r", "plain"))
+	api.Spec.Devices.Config = []resourceapi.DeviceClaimConfiguration{{Requests: []string{}, DeviceConfiguration: configFor("c")}}
+	results, err := write(t, everything, classes{}, []*resourceapi.ResourceSlice{slice("p", resourceapi.Device{Name: "a"})}, api)
+	if err != nil || results[0].Devices.Config[0].Requests == nil {
+		t.Errorf("the configuration is %#v, %v; want an empty list of requests", results, err)
 	}
 }

@@ -43,6 +43,9 @@ func (b *builder) allocationsOf(p *poolPlan, device *resourceapi.Device, fill in
 	if b.wants(LiveShares) && multiple {
 		fill = max(fill, 60)
 	}
+	if p.reach == reachSpread && p.style.counterSets > 0 {
+		fill = max(fill, 35)
+	}
 	// A driver may change its mind while a device is in use.
 	shared := multiple != (b.wantsAny(MultipleAllocations, AdminAccess) && b.chance(6))
 	switch {

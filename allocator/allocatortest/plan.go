@@ -120,6 +120,9 @@ func drawPlan(t *rapid.T, features FeatureSet) *plan {
 	if p.wantsAny(ConstraintOnRequest, ConstraintOnParent, ConstraintOnSubrequest) && !p.wantsAny(MatchAttribute, DistinctAttribute) {
 		p.want.Add(pick(t, []Feature{MatchAttribute, DistinctAttribute}))
 	}
+	if p.wants(CompatibilityGroups) && chance(t, 30) {
+		p.want.Add(SpreadPool) // groups of devices on other nodes count
+	}
 	p.reconcile(t)
 	return p
 }

@@ -176,6 +176,9 @@ func (b *builder) zoneSelector() *corev1.NodeSelector {
 	switch below(b.T, 5) {
 	case 1:
 		requirement.Values = []string{"zone-1", "zone-2"}
+		if b.chance(50) {
+			requirement.Values = []string{"zone-2", "zone-1"}
+		}
 	case 2:
 		requirement = corev1.NodeSelectorRequirement{Key: zoneLabel, Operator: corev1.NodeSelectorOpExists}
 	case 3:

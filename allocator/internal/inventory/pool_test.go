@@ -40,6 +40,10 @@ func TestPools(t *testing.T) {
 			[]*resourceapi.ResourceSlice{newSlice("s1", p(2), onNode("n"), with("a")), newSlice("s2", p(2), onNode("other"), with("b"))},
 			"driver/p usable: a\n", same,
 		}, {
+			"two slices that name the node",
+			[]*resourceapi.ResourceSlice{newSlice("s1", p(2), onNode("n"), with("a")), newSlice("s2", p(2), onNode("n"), with("b"))},
+			"driver/p usable: a b\n", same,
+		}, {
 			"as many as there should be are in reach, although more are published",
 			[]*resourceapi.ResourceSlice{newSlice("s1", p(1), onNode("n"), with("a")), newSlice("s2", p(1), onNode("other"), with("b"))},
 			"driver/p usable: a\n", same,

@@ -3,6 +3,7 @@ package inventory
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -71,24 +72,23 @@ func TestDevicesChooseAmongTheNodesOfTheirSlice(t *testing.T) {
 
 func TestASelectorThatCannotBeUsedIsAnError(t *testing.T) {
 	for _, c := range []struct {
-		name          string
-		slice         *resourceapi.ResourceSlice
-		slices, where string
+		name  string
+		slice *resourceapi.ResourceSlice
+		want  string
 	}{
-		{"of a slice", newSlice("s", func(s *resourceapi.ResourceSlice) { s.Spec.NodeSelector = unusable() }, with("a")), "s", ""},
-		{"of a device, with no device in reach before it", newSlice("s", perDevice, with("b", deviceOn("m")), with("a", deviceOnNodes(unusable()))), "s", "a"},
+		{"of a slice", newSlice("s", func(s *resourceapi.ResourceSlice) { s.Spec.NodeSelector = unusable() }, with("a")), "for slice s: "},
+		{"of a device, with no device in reach before it", newSlice("s", perDevice, with("b", deviceOn("m")), with("a", deviceOnNodes(unusable()))), "for device &Device{Name:a,"},
 	} {
-		// A node that sees the slice by its own means does not ask.
 		inv := New()
 		snapshot := snapshotOf(t, inv, c.slice, newSlice("t", with("a")))
 		_, err := snapshot.Node(newNodeObject("n"), all)
 		var selection *SelectionError
-		if !errors.As(err, &selection) || selection.Slice != c.slices || (selection.Device == "") != (c.where == "") {
+		if !errors.As(err, &selection) || selection.Slice != "s" || selection.Unwrap() == nil {
 			t.Errorf("%s: the error is %v", c.name, err)
 			continue
 		}
-		if selection.Unwrap() == nil || err.Error() == "" {
-			t.Errorf("%s: the error says nothing: %q", c.name, err)
+		if want := "gather pool information: failed to perform node selection " + c.want; !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "Near") {
+			t.Errorf("%s: the error is\n%v, want\n%s...Near", c.name, err, want)
 		}
 		// Nothing is remembered: once the slice is right, so is the view.
 		fixed := newSlice("s", version("2"), with("a"))
@@ -128,6 +128,18 @@ func TestChangedLabelsChangeTheView(t *testing.T) {
 	}
 	if got := describe(in("a")); got != describe(a) {
 		t.Errorf("back in zone a the node sees\n%s", got)
+	}
+}
+
+// A node that reaches some slices by name and others by label loses the latter
+// with the label, and no others.
+func TestNamedAndSelectedSlicesOfOnePool(t *testing.T) {
+	snapshot := snapshotOf(t, New(), newSlice("s0", pool("p", 4), onNodes("zone", "a"), with("z")),
+		newSlice("s1", pool("p", 4), onNode("n"), with("a")), newSlice("s2", pool("p", 4), onNode("n"), with("b")), newSlice("s3", pool("p", 4), onNode("n"), with("c")))
+	for _, c := range []struct{ zone, want string }{{"a", "driver/p usable: z a b c\n"}, {"b", "driver/p usable: a b c\n"}, {"a", "driver/p usable: z a b c\n"}, {"b", "driver/p usable: a b c\n"}} {
+		if got := describe(view(t, snapshot, newNodeObject("n", "zone", c.zone), all)); got != c.want {
+			t.Errorf("in zone %s the node sees\n%swant\n%s", c.zone, got, c.want)
+		}
 	}
 }
 

@@ -214,12 +214,38 @@ func TestANilSliceIsAnErrorThatChangesNothing(t *testing.T) {
 	inv := New()
 	s := newSlice("s", with("a"))
 	before := snapshotOf(t, inv, s)
-	_, err := inv.Sync([]*resourceapi.ResourceSlice{newSlice("t"), nil})
-	if err == nil || !strings.Contains(err.Error(), "slice 2 of 2 is nil") {
-		t.Errorf("the error is %v", err)
+	for want, list := range map[string][]*resourceapi.ResourceSlice{
+		"slice 1 of 1 is nil": {nil},
+		"slice 2 of 3 is nil": {newSlice("t"), nil, newSlice("u")},
+	} {
+		if _, err := inv.Sync(list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
 	}
 	if after := snapshotOf(t, inv, s); after != before {
 		t.Error("the list with nil left a trace")
+	}
+}
+
+// A panic leaves nothing half done: the next list is compiled from nothing.
+func TestSyncAfterAPanic(t *testing.T) {
+	nodes, list := cluster(2)
+	inv := New()
+	snapshotOf(t, inv, list...)
+	clear(inv.pools) // Now removing a slice fails.
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("there was no panic")
+			}
+		}()
+		inv.Sync(list[1:])
+	}()
+	after := snapshotOf(t, inv, list...)
+	for _, node := range nodes {
+		if got, want := describe(view(t, after, node, all)), describe(see(t, node.Name, list...)); got != want {
+			t.Errorf("after a panic %s sees\n%swant\n%s", node.Name, got, want)
+		}
 	}
 }
 

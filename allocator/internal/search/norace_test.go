@@ -1,0 +1,6 @@
+//go:build !race
+
+package search
+
+// raceDetector is true in race_test.go.
+const raceDetector = false

@@ -3,7 +3,6 @@ package allocator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -31,6 +30,8 @@ type Allocator struct {
 	evaluator *selector.Evaluator
 	shareID   func() types.UID
 	memory    *sync.Pool
+	// explanationSteps bounds a search of Explain.
+	explanationSteps int64
 
 	// compiled are the claims of the latest call: all nodes are asked about the same.
 	compiled atomic.Pointer[compiledClaims]
@@ -76,10 +77,7 @@ func (a *Allocator) Allocate(ctx context.Context, node *corev1.Node, claims []*r
 	if node == nil {
 		return nil, &InputError{Err: errors.New("allocate claims: node is nil")}
 	}
-	view, err := a.snapshot.Node(node, inventory.Variant{
-		Partitionable:       a.features.PartitionableDevices,
-		CompatibilityGroups: a.features.CompatibilityGroups,
-	})
+	view, err := a.snapshot.Node(node, a.variant())
 	if err != nil {
 		return nil, selectionError(err)
 	}
@@ -104,9 +102,17 @@ func (a *Allocator) Allocate(ctx context.Context, node *corev1.Node, claims []*r
 		return result.Write(bound, outcome.Solution, a.shareID)
 	}
 	if view.Invalid() != nil {
-		return nil, fmt.Errorf("invalid resource pools were encountered%w", ErrFailedOnNode)
+		return nil, request.ErrInvalidPools
 	}
 	return nil, nil
+}
+
+// variant is what the features make of the slices.
+func (a *Allocator) variant() inventory.Variant {
+	return inventory.Variant{
+		Partitionable:       a.features.PartitionableDevices,
+		CompatibilityGroups: a.features.CompatibilityGroups,
+	}
 }
 
 // compile reuses what was compiled for the call before, if the claims are the

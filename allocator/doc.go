@@ -25,6 +25,8 @@
 //   - an error that matches ErrGaveUp: the context ended first;
 //   - an *InternalError: a panic, of this package or of the class lister.
 //
+// Explain and ExplainCluster say why claims do not fit (docs/explain.md).
+//
 // # How it works
 //
 // The data flows through the packages below internal in this order:
@@ -35,8 +37,9 @@
 //	request     claims and classes → a problem for one node
 //	search      a problem → the first solution in upstream's order
 //	result      a solution → AllocationResults
+//	explain     no solution → why not
 //
-// Only request, inventory, result and selector know API types; index, search
+// Only request, inventory, result, selector and explain know API types; index, search
 // and bitset are plain data structures over the standard library.
 //
 // Inputs are never modified and must not change while the package knows them,

@@ -28,6 +28,8 @@ type Inventory struct {
 	sharedSteps int64
 	// memory has the workspaces of calls that are over.
 	memory sync.Pool
+	// explanationSteps bounds a search of Explain.
+	explanationSteps int64
 }
 
 // Option changes how an Inventory works.
@@ -49,7 +51,7 @@ func WithSharedSearches(steps int64) Option {
 
 // NewInventory returns an empty inventory.
 func NewInventory(options ...Option) *Inventory {
-	inv := &Inventory{slices: inventory.New(), shareID: uuid.NewUUID, sharedSteps: defaultSharedSteps}
+	inv := &Inventory{slices: inventory.New(), shareID: uuid.NewUUID, sharedSteps: defaultSharedSteps, explanationSteps: defaultExplanationSteps}
 	inv.memory.New = func() any { return new(workspace) }
 	for _, option := range options {
 		option(inv)
@@ -95,13 +97,14 @@ func (inv *Inventory) NewAllocator(
 		return nil, &InputError{Err: err}
 	}
 	a = &Allocator{
-		features:  request.Features(features),
-		snapshot:  snapshot,
-		usage:     inventory.NewUsage(allocatedState),
-		evaluator: &selector.Evaluator{Cache: celCache, Shapes: &inv.shapes},
-		shareID:   inv.shareID,
-		memory:    &inv.memory,
-		classes:   classes{threshold: inv.sharedSteps},
+		features:         request.Features(features),
+		snapshot:         snapshot,
+		usage:            inventory.NewUsage(allocatedState),
+		evaluator:        &selector.Evaluator{Cache: celCache, Shapes: &inv.shapes},
+		shareID:          inv.shareID,
+		memory:           &inv.memory,
+		classes:          classes{threshold: inv.sharedSteps},
+		explanationSteps: inv.explanationSteps,
 	}
 	if classLister != nil {
 		a.lister = classLister

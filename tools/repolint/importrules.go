@@ -94,10 +94,10 @@ var ImportRules = []ImportRule{
 	{
 		From: []string{"allocator/..."},
 		Except: append([]string{"allocator", "allocator/internal/inventory", "allocator/internal/selector",
-			"allocator/internal/request", "allocator/internal/result"}, testPackages...),
+			"allocator/internal/request", "allocator/internal/result", "allocator/internal/explain"}, testPackages...),
 		Of: []string{"k8s.io/api/..."},
-		Why: "API types stop at the edge (inventory, selector, request, result); inside, devices are numbers " +
-			"and sets",
+		Why: "API types stop at the edge (inventory, selector, request, result, and explain, which reads taints and " +
+			"groups back from the objects); inside, devices are numbers and sets",
 	},
 	{
 		From:    []string{"hwsim/..."},

@@ -1,6 +1,10 @@
 package index
 
-import "github.com/dray-dev/dray/allocator/internal/bitset"
+import (
+	"sort"
+
+	"github.com/dray-dev/dray/allocator/internal/bitset"
+)
 
 // Status says whether devices may be taken from a pool.
 type Status uint8
@@ -104,6 +108,11 @@ type Counters struct {
 	Drawn       Amounts
 	GroupStarts []int
 	GroupUses   []GroupUse
+}
+
+// SetOf returns the set that a counter belongs to, by its number in Sets.
+func (c *Counters) SetOf(counter int) int {
+	return sort.Search(len(c.Sets), func(i int) bool { return counter < c.Sets[i].First+c.Sets[i].Len })
 }
 
 // UsesOf returns the bounds of a member's entries in Uses and Drawn.

@@ -51,6 +51,9 @@ type group struct {
 	driver, pool draapi.UniqueString
 	// slices by name, the order in which their devices are tried.
 	slices []*Slice
+	// obsolete are the slices of older generations, by name. They count for
+	// nothing; an explanation mentions them.
+	obsolete []*Slice
 	// disagreement says which slices contradict each other about the number of
 	// slices; empty when they agree.
 	disagreement string
@@ -73,11 +76,12 @@ func newGroup(key poolKey, all []*Slice) *group {
 	for _, s := range all {
 		if s.API.Spec.Pool.Generation == newest {
 			g.slices = append(g.slices, s)
+		} else {
+			g.obsolete = append(g.obsolete, s)
 		}
 	}
-	slices.SortStableFunc(g.slices, func(a, b *Slice) int {
-		return cmp.Or(cmp.Compare(a.API.Name, b.API.Name), cmp.Compare(a.API.UID, b.API.UID))
-	})
+	slices.SortStableFunc(g.slices, compareSlices)
+	slices.SortStableFunc(g.obsolete, compareSlices)
 	first := g.slices[0].API
 	g.count = first.Spec.Pool.ResourceSliceCount
 	for _, s := range g.slices[1:] {
@@ -96,6 +100,10 @@ func newGroup(key poolKey, all []*Slice) *group {
 	slices.Sort(g.nodes)
 	g.nodes = slices.Compact(g.nodes)
 	return g
+}
+
+func compareSlices(a, b *Slice) int {
+	return cmp.Or(cmp.Compare(a.API.Name, b.API.Name), cmp.Compare(a.API.UID, b.API.UID))
 }
 
 // groupVariant is a group under one setting of the features.

@@ -173,7 +173,7 @@ func (inv *Inventory) regroup(changed map[poolKey]bool) []replacement {
 				}
 			}
 			r.after = newGroup(key, members)
-			if r.before != nil && slices.Equal(r.before.slices, r.after.slices) {
+			if r.before != nil && slices.Equal(r.before.slices, r.after.slices) && slices.Equal(r.before.obsolete, r.after.obsolete) {
 				continue
 			}
 			pool.group = r.after

@@ -21,6 +21,8 @@ type members struct {
 	index.Counters
 	driver, pool draapi.UniqueString
 	slices       []*Slice
+	// defining are the slices with the counter sets.
+	defining []*Slice
 	// startOf is the number of a slice's first member.
 	startOf map[*Slice]int
 	// drawing lists the members that draw from any counter.
@@ -71,7 +73,9 @@ func newMembers(g *group, counted []*Slice) (*members, error) {
 			}
 			sets[set.Name] = counterSet{number: len(m.Sets) - 1, counters: numbers}
 		}
-		if !s.definesCounters {
+		if s.definesCounters {
+			m.defining = append(m.defining, s)
+		} else {
 			m.slices = append(m.slices, s)
 		}
 	}

@@ -25,6 +25,8 @@ type Pool struct {
 	// first device of slices[i], and a last entry is the number of devices.
 	slices []*Slice
 	starts []int
+	// withheld are the slices that the node reaches of a pool that is not usable.
+	withheld []*Slice
 	// bound: the pool is tried after all others, because the node has to wait
 	// for some of its devices.
 	bound bool
@@ -78,7 +80,7 @@ func (g *group) build(gv *groupVariant, reached []*Slice, v Variant) *Pool {
 	p := &Pool{driver: g.driver, pool: g.pool, serial: serials.Add(1)}
 	p.Driver, p.Name = g.key.driver, g.key.pool
 	if g.disagreement != "" {
-		return p.unusable(index.Invalid, g.disagreement)
+		return p.unusable(reached, index.Invalid, g.disagreement)
 	}
 	counted := gv.all
 	if int64(len(reached)) == g.count {
@@ -86,7 +88,7 @@ func (g *group) build(gv *groupVariant, reached []*Slice, v Variant) *Pool {
 			counted = reached
 		}
 	} else if int64(len(gv.all)) != g.count {
-		return p.unusable(index.Incomplete, fmt.Sprintf("%d of %d slices are published", len(gv.all), g.count))
+		return p.unusable(reached, index.Incomplete, fmt.Sprintf("%d of %d slices are published", len(gv.all), g.count))
 	}
 	for _, s := range reached {
 		if v.Partitionable && s.definesCounters {
@@ -95,12 +97,12 @@ func (g *group) build(gv *groupVariant, reached []*Slice, v Variant) *Pool {
 		p.slices = append(p.slices, s)
 	}
 	if name, duplicate := p.duplicateName(); duplicate {
-		return p.unusable(index.Invalid, fmt.Sprintf("duplicate device name %s", name))
+		return p.unusable(reached, index.Invalid, fmt.Sprintf("duplicate device name %s", name))
 	}
 	if v.Partitionable {
 		m, err := gv.members.get(g, counted, len(counted) == len(gv.all))
 		if err != nil {
-			return p.unusable(index.Invalid, err.Error())
+			return p.unusable(reached, index.Invalid, err.Error())
 		}
 		p.members = m
 	}
@@ -108,8 +110,11 @@ func (g *group) build(gv *groupVariant, reached []*Slice, v Variant) *Pool {
 	return p
 }
 
-func (p *Pool) unusable(status index.Status, reason string) *Pool {
-	return &Pool{Pool: index.Pool{Driver: p.Driver, Name: p.Name, Status: status, Reason: reason}, driver: p.driver, pool: p.pool, serial: p.serial}
+func (p *Pool) unusable(reached []*Slice, status index.Status, reason string) *Pool {
+	return &Pool{
+		Pool:   index.Pool{Driver: p.Driver, Name: p.Name, Status: status, Reason: reason},
+		driver: p.driver, pool: p.pool, serial: p.serial, withheld: reached,
+	}
 }
 
 // serials numbers pools.

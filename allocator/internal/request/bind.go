@@ -212,55 +212,96 @@ func (b *binder) selected(number int, a *Alternative) (match, faulty bitset.Set,
 	pool := b.Node.Pools[number]
 	match, faulty = b.scratch.set(bitset.Words(pool.Devices)), b.scratch.set(bitset.Words(pool.Devices))
 	match.Fill(pool.Devices)
-	if !b.Claims.Features.DeviceBindingAndStatus {
-		match.AndNot(pool.Binding)
-	}
+	b.dropBinding(number, match)
 	for _, s := range a.Selectors {
 		// The first selector that does not match keeps the others from being asked.
 		if match.Empty() {
 			break
 		}
-		verdict, err := b.Evaluator.Verdict(b.ctx, &pool.Selectors, s.Expression, pool)
-		if err != nil {
+		if err := b.ask(number, s, match, faulty); err != nil {
 			return nil, nil, err
 		}
-		for w := range match {
-			faulty[w] |= match[w] & verdict.Fault[w]
-		}
-		match.And(verdict.Match)
 	}
-	if reach := &b.Node.Reach[number]; reach.Matches != nil {
-		for w := range match {
-			faulty[w] |= match[w] & reach.Faulty[w]
-			match[w] &= reach.Matches[w] | ^pool.PerDevice[w]
-		}
-	}
+	b.dropUnreached(number, match, faulty)
 	return match, faulty, nil
+}
+
+// dropBinding removes devices with binding conditions while that feature is off.
+func (b *binder) dropBinding(number int, match bitset.Set) {
+	if !b.Claims.Features.DeviceBindingAndStatus {
+		match.AndNot(b.Node.Pools[number].Binding)
+	}
+}
+
+// ask leaves in match the devices that one more selector matches, and moves to
+// faulty those on which it fails.
+func (b *binder) ask(number int, s Selector, match, faulty bitset.Set) error {
+	pool := b.Node.Pools[number]
+	verdict, err := b.Evaluator.Verdict(b.ctx, &pool.Selectors, s.Expression, pool)
+	if err != nil {
+		return err
+	}
+	for w := range match {
+		faulty[w] |= match[w] & verdict.Fault[w]
+	}
+	match.And(verdict.Match)
+	return nil
+}
+
+// dropUnreached removes the devices that name other nodes, and moves to faulty
+// those that name them in a way that cannot be read.
+func (b *binder) dropUnreached(number int, match, faulty bitset.Set) {
+	pool, reach := b.Node.Pools[number], &b.Node.Reach[number]
+	if reach.Matches == nil {
+		return
+	}
+	for w := range match {
+		faulty[w] |= match[w] & reach.Faulty[w]
+		match[w] &= reach.Matches[w] | ^pool.PerDevice[w]
+	}
 }
 
 // dropUnavailable removes the devices that no state of the search makes
 // available to the request. Upstream finds that out after the selectors and the
 // capacity, so no fault is hidden by it.
 func (b *binder) dropUnavailable(number int, a *Alternative, match bitset.Set) {
-	pool, features := b.Node.Pools[number], &b.Claims.Features
-	if !features.OptionalNodeOperations || !supportsSkipping(b.API) {
-		match.AndNot(pool.SkipsNodeOperations)
+	b.dropSkipping(number, match)
+	if !b.Claims.Features.PartitionableDevices {
+		match.AndNot(b.Node.Pools[number].ConsumesCounters)
 	}
-	if !features.PartitionableDevices {
-		match.AndNot(pool.ConsumesCounters)
+	b.dropTainted(number, a, match)
+	b.dropShared(number, a, match)
+}
+
+// dropSkipping removes devices that need a kubelet which can leave out node
+// operations, where this node's cannot.
+func (b *binder) dropSkipping(number int, match bitset.Set) {
+	if !b.Claims.Features.OptionalNodeOperations || !supportsSkipping(b.API) {
+		match.AndNot(b.Node.Pools[number].SkipsNodeOperations)
 	}
-	if features.DeviceTaints {
-		for device := range pool.Tainted.All {
-			if match.Has(device) && !tolerated(pool.At(device).Taints, a.Tolerations) {
-				match.Remove(device)
-			}
+}
+
+// dropTainted removes devices with a taint that the request does not tolerate.
+func (b *binder) dropTainted(number int, a *Alternative, match bitset.Set) {
+	if !b.Claims.Features.DeviceTaints {
+		return
+	}
+	pool := b.Node.Pools[number]
+	for device := range pool.Tainted.All {
+		if match.Has(device) && !tolerated(pool.At(device).Taints, a.Tolerations) {
+			match.Remove(device)
 		}
 	}
-	if !a.Admin {
-		multi := b.Node.Part(b.multi, number)
-		for w := range match {
-			// docs/deviations.md 4.
-			match[w] &^= b.usage[number].Shared[w] &^ multi[w]
-		}
+}
+
+// dropShared removes devices that cannot be shared and all the same are
+// (docs/deviations.md 4). Only admin access goes around that.
+func (b *binder) dropShared(number int, a *Alternative, match bitset.Set) {
+	if a.Admin {
+		return
+	}
+	multi := b.Node.Part(b.multi, number)
+	for w := range match {
+		match[w] &^= b.usage[number].Shared[w] &^ multi[w]
 	}
 }

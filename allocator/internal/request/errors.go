@@ -11,6 +11,10 @@ import (
 // of its own.
 var ErrFailedOnNode = errors.New("")
 
+// ErrInvalidPools says that the claims do not fit, and that the slices of some
+// pool that the node reaches contradict each other. It matches ErrFailedOnNode.
+var ErrInvalidPools = fmt.Errorf("invalid resource pools were encountered%w", ErrFailedOnNode)
+
 // InputError says that an object in the API server cannot be used. Another node
 // does not help: the object has to be corrected.
 type InputError struct {

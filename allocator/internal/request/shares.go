@@ -26,16 +26,8 @@ type demand struct {
 // match what has too little even if nothing else is taken, and moves to faulty
 // what cannot be computed.
 func (b *binder) meter(number int, a *Alternative, bound *search.Alternative, match, faulty bitset.Set) {
-	pool := b.Node.Pools[number]
-	multi, shared := b.Node.Part(b.multi, number), b.usage[number].Shared
 	for w := range match {
-		word := match[w]
-		if a.Capacity == nil || a.Capacity.Requests == nil {
-			// Nothing is asked for: an unshared device without policies gives
-			// all it has, and that always fits.
-			word &= multi[w] | shared[w] | pool.Metered[w]
-		}
-		for device := range (bitset.Set{word}).All {
+		for device := range (bitset.Set{match[w] & b.metered(number, a, w)}).All {
 			device += w * bitset.WordBits
 			fits, err := b.meterDevice(number, device, a, bound)
 			switch {
@@ -47,6 +39,16 @@ func (b *binder) meter(number int, a *Alternative, bound *search.Alternative, ma
 			}
 		}
 	}
+}
+
+// metered returns, for one word of a pool's devices, those of which it has to be
+// worked out what a share takes. Where nothing is asked for, an unshared device
+// without policies gives all it has, and that always fits.
+func (b *binder) metered(number int, a *Alternative, w int) uint64 {
+	if a.Capacity != nil && a.Capacity.Requests != nil {
+		return ^uint64(0)
+	}
+	return b.Node.Part(b.multi, number)[w] | b.usage[number].Shared[w] | b.Node.Pools[number].Metered[w]
 }
 
 // meterDevice says whether the device has the capacity, and notes the demand

@@ -18,13 +18,19 @@ func supportsSkipping(node *corev1.Node) bool {
 
 // tolerated says whether each taint that keeps claims away is tolerated.
 func tolerated(taints []resourceapi.DeviceTaint, tolerations []resourceapi.DeviceToleration) bool {
-	for _, taint := range taints {
+	return firstUntolerated(taints, tolerations) == nil
+}
+
+// firstUntolerated returns the first taint that keeps the claim away, or nil.
+func firstUntolerated(taints []resourceapi.DeviceTaint, tolerations []resourceapi.DeviceToleration) *resourceapi.DeviceTaint {
+	for i := range taints {
+		taint := taints[i]
 		if taint.Effect != resourceapi.DeviceTaintEffectNoSchedule && taint.Effect != resourceapi.DeviceTaintEffectNoExecute {
 			continue
 		}
 		if !slices.ContainsFunc(tolerations, func(t resourceapi.DeviceToleration) bool { return resourceclaim.ToleratesTaint(t, taint) }) {
-			return false
+			return &taints[i]
 		}
 	}
-	return true
+	return nil
 }

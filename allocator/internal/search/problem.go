@@ -36,6 +36,9 @@ type Problem struct {
 	GroupsEnforced bool
 	// MaxResults is the most devices one claim's allocation can hold (32 in the API).
 	MaxResults int
+	// MaxSteps, if not zero, ends Run with ErrSteps when it would enter one node
+	// of the tree more. Allocation never sets it; explanations try many problems.
+	MaxSteps int64
 
 	Claims []Claim
 }
@@ -188,7 +191,7 @@ type Fault struct {
 type Outcome struct {
 	Solution *Solution
 	Fault    *Fault
-	// Interrupted is the context's cause.
+	// Interrupted is the context's cause, or ErrSteps.
 	Interrupted error
 	// Steps counts the nodes of the search tree that were entered.
 	Steps int64

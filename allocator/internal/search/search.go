@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
 )
@@ -37,6 +38,9 @@ const (
 // contextInterval is the number of steps between looks at the context. It is
 // looked at on the first step, too.
 const contextInterval = 128
+
+// ErrSteps is the outcome of a search that Problem.MaxSteps ended.
+var ErrSteps = errors.New("the search took more steps than it was allowed")
 
 // Faithful walks the tree in the faithful order, node by node. It is the oracle
 // for Run, and what Run does where a fault is in reach.
@@ -75,6 +79,10 @@ type walk struct {
 func (w *walk) step(at place) verdict {
 	if w.steps%contextInterval == 0 && w.ctx.Err() != nil {
 		w.interrupted = context.Cause(w.ctx)
+		return stopped
+	}
+	if w.steps == w.problem.MaxSteps && w.steps > 0 {
+		w.interrupted = ErrSteps
 		return stopped
 	}
 	w.steps++

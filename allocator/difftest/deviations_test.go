@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/dynamic-resource-allocation/structured/schedulerapi"
 	"k8s.io/utils/ptr"
 
@@ -31,6 +32,7 @@ const (
 
 	incubatingIgnoresSkippedOperations deviation = "incubating ignores skipNodeOperations"
 	textDependsOnOrder                 deviation = "upstream's error text depends on map or list order"
+	holdersExcludeEachOther            deviation = "upstream's order of slices on other nodes decides"
 	searchTooLong                      deviation = "upstream's search was given up"
 )
 
@@ -46,6 +48,9 @@ type expectation struct {
 	// faultyAnyway are devices on which ours may err: it asks selectors of
 	// them that no alternative asks.
 	faultyAnyway []schedulerapi.DeviceID
+	// anyOrder is set where upstream's answer depends on the order in which
+	// slices are listed, so that each of its answers is right.
+	anyOrder bool
 }
 
 type alternative struct {
@@ -101,6 +106,7 @@ func expect(s *allocatortest.Scenario, node *corev1.Node) expectation {
 		{sliceCountDisagreement, q.invalidateDisagreeing},
 		{liveShareBlocksExclusiveUse, q.reserveShared},
 		{adminAccessTakesNoCounters, q.freeAdminOfCounters},
+		{holdersExcludeEachOther, q.acceptAnyOrder},
 	} {
 		if rule.apply(&e) {
 			e.applied = append(e.applied, rule.deviation)
@@ -339,6 +345,39 @@ func (q question) driversInDemand() (admin, others driverSet) {
 		}
 	}
 	return admin, others
+}
+
+// acceptAnyOrder: of the allocated devices on a counter set the first one says
+// whether all have compatibility groups or none has. They agree, unless a
+// driver has changed its mind. For slices that do not reach the node, upstream
+// takes the order of the list, ours that of the names.
+func (q question) acceptAnyOrder(e *expectation) bool {
+	if !q.scenario.Features.CompatibilityGroups || !q.scenario.Features.PartitionableDevices {
+		return false
+	}
+	state := q.scenario.AllocatedState()
+	for _, pool := range q.pools {
+		grouped, ungrouped := make(map[string]bool), make(map[string]bool)
+		for _, slice := range pool.All {
+			if len(pool.Reaching) == 0 || slices.Contains(pool.Reaching, slice) {
+				continue
+			}
+			for _, device := range slice.Spec.Devices {
+				id := schedulerapi.MakeDeviceID(pool.Driver, pool.Name, device.Name)
+				if !structured.IsDeviceAllocated(id, &state) {
+					continue
+				}
+				for _, consumption := range device.ConsumesCounters {
+					grouped[consumption.CounterSet] = grouped[consumption.CounterSet] || len(consumption.CompatibilityGroups) > 0
+					ungrouped[consumption.CounterSet] = ungrouped[consumption.CounterSet] || len(consumption.CompatibilityGroups) == 0
+				}
+			}
+		}
+		for set := range grouped {
+			e.anyOrder = e.anyOrder || grouped[set] && ungrouped[set]
+		}
+	}
+	return e.anyOrder
 }
 
 // incubatingDiffers: the incubating allocator does not know skipNodeOperations

@@ -10,6 +10,13 @@ import (
 
 // Families in which what costs is what other nodes publish.
 
+// Cluster returns a case of op Pod that is no family's: a cluster of any size.
+func Cluster(nodes, devices int) *Case {
+	c := cluster(nodes, devices)
+	c.Scenario.Stamp()
+	return c
+}
+
 // cluster has nodes with the same ordinary devices each, and an ordinary claim.
 func cluster(nodes, devices int) *Case {
 	c := ordinary(size("n", devices))

@@ -1,0 +1,36 @@
+package profile_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/dray-dev/dray/bench/contender"
+	"github.com/dray-dev/dray/bench/family"
+	record "github.com/dray-dev/dray/bench/profile"
+)
+
+func TestProfilesAreWrittenInPprofsFormat(t *testing.T) {
+	f := family.Named("P3")
+	files, err := record.Record(t.Context(), contender.Experimental(), f.Case(f.Gate), filepath.Join(t.TempDir(), "new"), 300*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, file := range map[string]string{"CPU": files.CPU, "wall": files.Wall, "allocs": files.Allocs} {
+		content, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := profile.Parse(content)
+		content.Close()
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		if len(parsed.Sample) == 0 {
+			t.Errorf("the %s profile has no samples", kind)
+		}
+	}
+}

@@ -115,8 +115,8 @@ func measure(ctx context.Context, c *family.Case, options Options, records *reco
 			continue
 		}
 		if len(racers) > 0 {
-			if difference := allocatortest.Diff(racers[0].answer, r.answer); difference != "" {
-				return fmt.Errorf("%s and %s answer differently: %s", racers[0].name, r.name, difference)
+			if err := agree(racers[0], r); err != nil {
+				return err
 			}
 		}
 		racers = append(racers, r)
@@ -131,6 +131,14 @@ func measure(ctx context.Context, c *family.Case, options Options, records *reco
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// agree is an error if two implementations do not give the same answer.
+func agree(a, b *racer) error {
+	if difference := allocatortest.Diff(a.answer, b.answer); difference != "" {
+		return fmt.Errorf("%s and %s answer differently: %s", a.name, b.name, difference)
 	}
 	return nil
 }

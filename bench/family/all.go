@@ -59,7 +59,7 @@ func searches() []*Family {
 		}, {
 			Name: "F10", Title: "set packing", Op: Allocate, Build: setPacking,
 			Test: []Size{size("n", 10, "k", 4), size("n", 16, "k", 8)}, Gate: size("n", 16, "k", 8),
-			Bench: []Size{size("n", 20, "k", 8), size("n", 40, "k", 8)},
+			Bench: []Size{size("n", 20, "k", 8), size("n", 32, "k", 8)},
 		}, {
 			Name: "F11", Title: "distinct in two attributes", Op: Allocate, Build: noTransversal,
 			Test: []Size{size("v", 2), size("v", 4)}, Gate: size("v", 4),

@@ -1,7 +1,6 @@
 package contender_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/dray-dev/dray/allocator/allocatortest"
@@ -18,24 +17,15 @@ func eachTestCase(t *testing.T, test func(t *testing.T, c *family.Case)) {
 	}
 }
 
-func start(t *testing.T, ctx context.Context, with contender.Contender, c *family.Case) *contender.Session {
-	t.Helper()
-	session, err := contender.Start(ctx, with, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session
-}
-
 func TestAllImplementationsGiveTheSameAnswer(t *testing.T) {
 	eachTestCase(t, func(t *testing.T, c *family.Case) {
-		reference := start(t, t.Context(), contender.Experimental(), c)
-		ours := start(t, t.Context(), contender.Dray(), c)
+		reference := contender.Start(contender.Experimental(), c)
+		ours := contender.Start(contender.Dray(), c)
 		var incubating *contender.Session
 		if contender.Incubating().Supports(c.Scenario.Features) {
-			incubating = start(t, t.Context(), contender.Incubating(), c)
+			incubating = contender.Start(contender.Incubating(), c)
 		}
-		for round := range 2 {
+		for round := range 3 {
 			want := reference.Answer(t.Context())
 			if difference := allocatortest.Diff(want, ours.Answer(t.Context())); difference != "" {
 				t.Fatalf("call %d: %s", round, difference)
@@ -60,8 +50,8 @@ func TestFormulasCountUpstreamsSteps(t *testing.T) {
 				if c.Steps < 0 || !with.Supports(c.Scenario.Features) {
 					t.Skip("no formula, or no such feature")
 				}
-				session := start(t, t.Context(), with, c)
-				for range 2 {
+				session := contender.Start(with, c)
+				for range 3 {
 					if _, err := session.Do(t.Context()); err != nil {
 						t.Fatal(err)
 					}
@@ -79,7 +69,7 @@ func TestFormulasCountUpstreamsSteps(t *testing.T) {
 var fits = map[string]bool{
 	"F9": true, "F16": true, "F16g": true,
 	"P2": true, "P4": true, "P5": true, "P6": true, "P7": true, "P8": true, "P9": true,
-	"warm": true, "pod": true, "change": true,
+	"warm": true, "again": true, "pod": true, "change": true,
 }
 
 func TestFamiliesAreWhatTheyAreFor(t *testing.T) {
@@ -93,7 +83,7 @@ func TestFamiliesAreWhatTheyAreFor(t *testing.T) {
 		case c.Family.Name == "F10":
 			t.Skip("a random instance may fit")
 		}
-		if got := start(t, t.Context(), contender.Dray(), c).Answer(t.Context()); got.Class != want {
+		if got := contender.Start(contender.Dray(), c).Answer(t.Context()); got.Class != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})

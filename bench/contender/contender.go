@@ -68,16 +68,16 @@ type Session struct {
 	c         *family.Case
 	process   process
 	state     *state
-	prepared  allocating
+	ready     []allocating // with Op Allocate: not asked yet
+	asked     allocating   // with Op Repeat
 	changed   bool
 	last      Work
 }
 
-// Start prepares for a case. The allocator exists afterwards, if the case's
-// operation does not make one itself.
-func Start(ctx context.Context, with Contender, c *family.Case) (*Session, error) {
+// Start prepares for a case.
+func Start(with Contender, c *family.Case) *Session {
 	features := c.Scenario.Features
-	s := &Session{
+	return &Session{
 		contender: with,
 		c:         c,
 		process:   with.start(),
@@ -91,12 +91,30 @@ func Start(ctx context.Context, with Contender, c *family.Case) (*Session, error
 			}),
 		},
 	}
-	if c.Family.Op != family.Allocate {
-		return s, nil
+}
+
+// Prepare does what n operations need and is not part of them. Do prepares for
+// itself where nothing is prepared.
+func (s *Session) Prepare(ctx context.Context, n int) error {
+	switch s.c.Family.Op {
+	case family.Allocate:
+		clear(s.ready)
+		s.ready = s.ready[:0]
+		for range n {
+			a, err := s.process.newAllocator(ctx, s.state, s.c.Scenario.Slices)
+			if err != nil {
+				return err
+			}
+			s.ready = append(s.ready, a)
+		}
+	case family.Repeat:
+		if s.asked == nil {
+			var err error
+			s.asked, err = s.process.newAllocator(ctx, s.state, s.c.Scenario.Slices)
+			return err
+		}
 	}
-	var err error
-	s.prepared, err = s.process.newAllocator(ctx, s.state, c.Scenario.Slices)
-	return s, err
+	return nil
 }
 
 // Do runs the case's operation once and returns the answer for the last node
@@ -108,10 +126,30 @@ func (s *Session) Do(ctx context.Context) ([]resourceapi.AllocationResult, error
 	case family.Change:
 		return s.change(ctx)
 	}
-	before := s.prepared.work()
-	results, err := s.prepared.Allocate(ctx, s.c.Node, s.c.Scenario.Claims)
-	s.last = s.prepared.work().minus(before)
+	a, err := s.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before := a.work()
+	results, err := a.Allocate(ctx, s.c.Node, s.c.Scenario.Claims)
+	s.last = a.work().minus(before)
 	return results, err
+}
+
+// next returns the allocator to ask.
+func (s *Session) next(ctx context.Context) (allocating, error) {
+	if s.c.Family.Op == family.Repeat {
+		err := s.Prepare(ctx, 1)
+		return s.asked, err
+	}
+	if len(s.ready) == 0 {
+		if err := s.Prepare(ctx, 1); err != nil {
+			return nil, err
+		}
+	}
+	a := s.ready[len(s.ready)-1]
+	s.ready = s.ready[:len(s.ready)-1]
+	return a, nil
 }
 
 func (s *Session) pod(ctx context.Context) (results []resourceapi.AllocationResult, err error) {

@@ -3,7 +3,6 @@ package contender
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 
 	"github.com/dray-dev/dray/allocator"
@@ -26,19 +25,13 @@ func (p drayProcess) newAllocator(ctx context.Context, s *state, slices []*resou
 	if err != nil {
 		return nil, err
 	}
-	return drayAllocator{a}, nil
+	return wasteful(drayAllocator{a}, func() (allocating, error) {
+		again, err := p.inventory.NewAllocator(ctx, s.features, s.allocated, s.classes, slices, s.celCache)
+		return drayAllocator{again}, err
+	}), nil
 }
 
 type drayAllocator struct{ *allocator.Allocator }
-
-func (a drayAllocator) Allocate(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
-	for range wasted {
-		if _, err := a.Allocator.Allocate(ctx, node, claims); err != nil {
-			return nil, err
-		}
-	}
-	return a.Allocator.Allocate(ctx, node, claims)
-}
 
 func (a drayAllocator) work() Work {
 	stats := a.Stats()

@@ -2,5 +2,5 @@
 
 package contender
 
-// wasted is how often ours allocates in vain before it answers.
-const wasted = 0
+// wasteful returns the allocator as it is.
+func wasteful(a allocating, _ func() (allocating, error)) allocating { return a }

@@ -151,7 +151,15 @@ func daily() []*Family {
 			Test: []Size{size("n", 8)}, Gate: size("n", 8),
 			Bench: []Size{size("n", 8), size("n", 16)},
 		}, {
+			Name: "again", Title: "the same, as a further node", Op: Repeat, Build: ordinary,
+			Test: []Size{size("n", 8)}, Gate: size("n", 8),
+			Bench: []Size{size("n", 8), size("n", 16)},
+		}, {
 			Name: "full", Title: "node that is full", Op: Allocate, Build: full,
+			Test: []Size{size("n", 8)}, Gate: size("n", 8),
+			Bench: []Size{size("n", 8), size("n", 128)},
+		}, {
+			Name: "fullagain", Title: "the same, as a further node", Op: Repeat, Build: full,
 			Test: []Size{size("n", 8)}, Gate: size("n", 8),
 			Bench: []Size{size("n", 8), size("n", 128)},
 		}, {

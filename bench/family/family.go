@@ -12,8 +12,13 @@ import (
 type Op string
 
 const (
-	// Allocate asks an allocator that exists already about one node.
+	// Allocate asks an allocator about one node, the first one that it is asked
+	// about. Making the allocator is not part of it, and what a process keeps
+	// between pods is warm.
 	Allocate Op = "Allocate"
+	// Repeat asks the same allocator about the same node again: what a further
+	// node costs for one pod, if it is like one before.
+	Repeat Op = "Repeat"
 	// Pod makes an allocator and asks it about every node: what a scheduler
 	// does for one pod.
 	Pod Op = "Pod"

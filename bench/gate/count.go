@@ -21,10 +21,7 @@ const repetitions = 20
 
 // Count runs a family's gate case on ours, again and again in one process.
 func Count(ctx context.Context, c *family.Case) (Counted, error) {
-	session, err := contender.Start(ctx, contender.Dray(), c)
-	if err != nil {
-		return Counted{}, err
-	}
+	session := contender.Start(contender.Dray(), c)
 	var counted Counted
 	session.Answer(ctx)
 	counted.FirstEvaluations = session.Work().Evaluations
@@ -32,6 +29,10 @@ func Count(ctx context.Context, c *family.Case) (Counted, error) {
 	session.Answer(ctx)
 	session.Answer(ctx)
 	counted.Steps, counted.Evaluations = session.Work().Steps, session.Work().Evaluations
+	// AllocsPerRun calls once more than it counts.
+	if err := session.Prepare(ctx, repetitions+1); err != nil {
+		return Counted{}, err
+	}
 	counted.Allocations = int64(testing.AllocsPerRun(repetitions, func() { _, _ = session.Do(ctx) }))
 	return counted, ctx.Err()
 }
@@ -44,10 +45,7 @@ func upstreamSteps(ctx context.Context, c *family.Case) (int64, error) {
 		if !with.Supports(c.Scenario.Features) {
 			continue
 		}
-		session, err := contender.Start(ctx, with, c)
-		if err != nil {
-			return 0, err
-		}
+		session := contender.Start(with, c)
 		session.Answer(ctx)
 		if steps := session.Work().Steps; least < 0 || steps < least {
 			least = steps
@@ -88,23 +86,30 @@ func Check(ctx context.Context, entries []Entry) ([]Finding, error) {
 	return findings, nil
 }
 
-func (e Entry) problems(counted Counted, upstreamSteps int64) []string {
-	var problems []string
-	for _, count := range []struct {
-		name    string
-		is      int64
-		allowed Range
-	}{
+// count is one count beside what it may be.
+type count struct {
+	name    string
+	is      int64
+	allowed Range
+}
+
+func (e Entry) counts(counted Counted) []count {
+	return []count{
 		{"steps", counted.Steps, e.Steps},
 		{"first-cel-evals", counted.FirstEvaluations, e.FirstEvaluations},
 		{"cel-evals", counted.Evaluations, e.Evaluations},
 		{"allocs", counted.Allocations, e.Allocations},
-	} {
+	}
+}
+
+func (e Entry) problems(counted Counted, upstreamSteps int64) []string {
+	var problems []string
+	for _, c := range e.counts(counted) {
 		switch {
-		case count.is > count.allowed.Max:
-			problems = append(problems, fmt.Sprintf("%s %d, more than %s", count.name, count.is, count.allowed))
-		case count.is < count.allowed.Min:
-			problems = append(problems, fmt.Sprintf("%s %d, less than %s (tighten the range if that is the doing of the change)", count.name, count.is, count.allowed))
+		case c.is > c.allowed.Max:
+			problems = append(problems, fmt.Sprintf("%s %d, more than %s", c.name, c.is, c.allowed))
+		case c.is < c.allowed.Min:
+			problems = append(problems, fmt.Sprintf("%s %d, less than %s (tighten the range if that is the doing of the change)", c.name, c.is, c.allowed))
 		}
 	}
 	if counted.Steps > upstreamSteps {

@@ -27,10 +27,7 @@ func Record(ctx context.Context, with contender.Contender, c *family.Case, dir s
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return files, fmt.Errorf("make the directory of profiles: %w", err)
 	}
-	session, err := contender.Start(ctx, with, c)
-	if err != nil {
-		return files, err
-	}
+	session := contender.Start(with, c)
 	name := filepath.Join(dir, strings.NewReplacer("/", "_", "=", "-").Replace(c.Name()+"_"+with.Name()))
 	files = Files{CPU: name + ".cpu.pprof", Wall: name + ".wall.pprof", Allocs: name + ".allocs.pprof"}
 	session.Answer(ctx) // Warms up what can be warm.

@@ -19,7 +19,7 @@ func someResults() string {
 		line("Allocate/family=warm/n=8/impl=incubating", 20000+10*noise, 4, 150)
 		line("Allocate/family=warm/n=8/impl=experimental", 1000+noise, 4, 150)
 		line("Allocate/family=F1/m=24/impl=dray", 150000+noise, 1, 3)
-		line("Allocate/family=full/n=8/impl=dray", 700+noise, 1, 0)
+		line("Allocate/family=fullagain/n=8/impl=dray", 700+noise, 1, 0)
 	}
 	b.WriteString("BenchmarkAllocate/family=F1/m=24/impl=incubating-2 1 2 limit-sec\n")
 	b.WriteString("BenchmarkInventory/family=inventory/nodes=9/n=8/impl=dray-2 1 250 B/device 2500 slice-B/device\n")

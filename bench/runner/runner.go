@@ -146,8 +146,8 @@ func agree(a, b *racer) error {
 // prepare runs the operation once, which warms up what can be warm, and finds
 // out how often it has to be repeated.
 func prepare(ctx context.Context, with contender.Contender, c *family.Case, options Options) (*racer, error) {
-	session, err := contender.Start(ctx, with, c)
-	if err != nil {
+	session := contender.Start(with, c)
+	if err := session.Prepare(ctx, 1); err != nil {
 		return nil, err
 	}
 	r := &racer{session: session, name: with.Name(), evaluations: -1}
@@ -161,9 +161,8 @@ func prepare(ctx context.Context, with contender.Contender, c *family.Case, opti
 		return r, ctx.Err()
 	}
 	r.finished = true
-	if r.evaluations, err = countEvaluations(ctx, with, c, took); err != nil {
-		return nil, err
-	}
+	r.evaluations = countEvaluations(ctx, with, c, took)
+	var err error
 	r.iterations, err = enough(ctx, session, options.Sample)
 	return r, err
 }
@@ -172,17 +171,15 @@ func prepare(ctx context.Context, with contender.Contender, c *family.Case, opti
 // takes many times as long.
 const countingIsSlow = 200 * time.Millisecond
 
-// countEvaluations counts those of a warm operation, in a session of its own.
-func countEvaluations(ctx context.Context, with contender.Contender, c *family.Case, took time.Duration) (int64, error) {
+// countEvaluations counts those of a warm operation, in a session of its own,
+// -1 if that would take too long.
+func countEvaluations(ctx context.Context, with contender.Contender, c *family.Case, took time.Duration) int64 {
 	if took > countingIsSlow {
-		return -1, nil
+		return -1
 	}
 	counting := contender.Counting(ctx)
-	session, err := contender.Start(counting, with, c)
-	if err != nil {
-		return -1, err
-	}
+	session := contender.Start(with, c)
 	session.Answer(counting)
 	session.Answer(counting)
-	return session.Work().Evaluations, nil
+	return session.Work().Evaluations
 }

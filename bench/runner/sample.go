@@ -19,16 +19,21 @@ type sample struct {
 // most is the largest number of iterations of one sample.
 const most = 1_000_000
 
+// batch is how many operations are prepared, and then timed, together: enough
+// that reading the clock does not matter.
+const batch = 16
+
 // enough finds how many iterations take about as long as a sample should, from
-// the second operation on: the first one is cold.
+// the second operation on: the first one is cold. What has to be prepared may
+// take four times as long as that.
 func enough(ctx context.Context, session *contender.Session, want time.Duration) (int, error) {
 	for iterations := 1; ; {
 		started := time.Now()
-		if err := repeat(ctx, session, iterations); err != nil {
+		took, err := repeat(ctx, session, iterations)
+		if err != nil {
 			return 0, err
 		}
-		took := time.Since(started)
-		if took >= want/2 || iterations >= most {
+		if took >= want/2 || time.Since(started) > 4*want || iterations >= most {
 			return iterations, nil
 		}
 		// At most a hundredfold, because a short measurement says little.
@@ -40,29 +45,47 @@ func enough(ctx context.Context, session *contender.Session, want time.Duration)
 // for what another one left.
 func take(ctx context.Context, session *contender.Session, iterations int) (sample, error) {
 	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	started := time.Now()
-	err := repeat(ctx, session, iterations)
-	took := time.Since(started)
-	runtime.ReadMemStats(&after)
-	per := func(total float64) float64 { return total / float64(iterations) }
-	return sample{
-		iterations:  iterations,
-		nanoseconds: per(float64(took.Nanoseconds())),
-		bytes:       per(float64(after.TotalAlloc - before.TotalAlloc)),
-		allocs:      per(float64(after.Mallocs - before.Mallocs)),
-		work:        session.Work(),
-	}, err
+	took, err := repeat(ctx, session, iterations)
+	if err != nil {
+		return sample{}, err
+	}
+	s := sample{iterations: iterations, nanoseconds: float64(took.Nanoseconds()) / float64(iterations), work: session.Work()}
+	s.bytes, s.allocs, err = allocations(ctx, session, min(iterations, 2*batch))
+	return s, err
 }
 
-// repeat runs operations under a context that can end, as the scheduler's can.
-// What they answer is known to be right, so that only the context's end matters.
-func repeat(ctx context.Context, session *contender.Session, iterations int) error {
+// repeat runs operations and returns how long they took without what prepares
+// them. The context can end, as the scheduler's can. What operations answer is
+// known to be right, so that only the context's end matters.
+func repeat(ctx context.Context, session *contender.Session, iterations int) (took time.Duration, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	for left := iterations; left > 0; left -= batch {
+		n := min(batch, left)
+		if err := session.Prepare(ctx, n); err != nil {
+			return 0, err
+		}
+		started := time.Now()
+		for range n {
+			_, _ = session.Do(ctx)
+		}
+		took += time.Since(started)
+	}
+	return took, ctx.Err()
+}
+
+// allocations counts bytes and objects per operation. Reading the runtime's
+// statistics stops the world, so these operations are not timed.
+func allocations(ctx context.Context, session *contender.Session, iterations int) (bytes, objects float64, err error) {
+	if err := session.Prepare(ctx, iterations); err != nil {
+		return 0, 0, err
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	for range iterations {
 		_, _ = session.Do(ctx)
 	}
-	return ctx.Err()
+	runtime.ReadMemStats(&after)
+	per := func(total uint64) float64 { return float64(total) / float64(iterations) }
+	return per(after.TotalAlloc - before.TotalAlloc), per(after.Mallocs - before.Mallocs), ctx.Err()
 }

@@ -3,9 +3,10 @@
 //
 //	gate: 34 of 34 within range
 //
-// The exit code is 1 if a count is out of range. With -print it writes what it
-// counts in the form of that file instead, to start from when ranges change: the
-// reasons have to be written by whoever knows them.
+// The exit code is 1 if a count is out of range. With -update it sets ranges anew
+// in the file that is named; rows that it changes lose their commit, which whoever
+// knows why they changed has to set again. With -print it writes what it counts
+// in the form of that file.
 package main
 
 import (
@@ -42,12 +43,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("benchgate", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	file := flags.String("ranges", "", "a `file` of ranges instead of the repository's")
+	update := flags.String("update", "", "set what is out of range in this `file` instead of checking it")
 	show := flags.Bool("print", false, "write what is counted instead of checking it")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *show {
 		return printCounts(ctx, stdout)
+	}
+	if *update != "" {
+		return updateRanges(ctx, *update)
 	}
 	entries, err := ranges(*file)
 	if err != nil {
@@ -77,6 +82,18 @@ func ranges(file string) ([]gate.Entry, error) {
 		return nil, fmt.Errorf("read the ranges: %w", err)
 	}
 	return gate.Parse(content)
+}
+
+func updateRanges(ctx context.Context, file string) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read the ranges: %w", err)
+	}
+	updated, err := gate.Update(ctx, content)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, updated, 0o644)
 }
 
 func printCounts(ctx context.Context, stdout io.Writer) error {

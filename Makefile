@@ -30,7 +30,7 @@ FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: cases conformance difftest difftest-long metamorphic fuzz clean ci
+.PHONY: cases conformance difftest difftest-long metamorphic fuzz bench bench-gate bench-profile clean ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
@@ -97,6 +97,15 @@ metamorphic: ## Compare the incremental inventory with one rebuilt, over HISTORI
 
 fuzz: ## Run every native fuzz target for FUZZTIME, by default 10s
 	@go run ./tools/cmd/fuzz -fuzztime $(FUZZTIME) $(PACKAGES)
+
+bench: ## Measure the allocator beside upstream's, under 10 minutes; tables last
+	@go run ./bench/cmd/draybench -out build/bench/results.txt $(if $(BENCH),-run '$(BENCH)')
+
+bench-gate: ## Hold counted work to the ranges of bench/gate/ranges.yaml
+	@go run ./bench/cmd/benchgate
+
+bench-profile: ## Write CPU, wall-clock and memory profiles of the cases that match BENCH
+	@go run ./bench/cmd/draybench -profile build/profiles -run '$(or $(BENCH),$(error say which cases: make bench-profile BENCH=^F9/g=8$$))'
 
 clean: ## Remove what the other targets wrote
 	rm -rf bin build

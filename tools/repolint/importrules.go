@@ -127,6 +127,27 @@ var ImportRules = []ImportRule{
 		Why:     "the driver talks to the kubelet through its published API; peer tests with the kubelet's code live in e2e",
 	},
 	{
+		From:    []string{"bench/..."},
+		InTests: true,
+		Of:      []string{ours("allocator/...")},
+		Allowed: []string{ours("allocator"), ours("allocator/allocatortest")},
+		Why:     "what is measured is what a scheduler gets, through the façade",
+	},
+	{
+		From:    []string{"bench/..."},
+		Except:  []string{"bench/contender"},
+		InTests: true,
+		Of:      []string{"k8s.io/dynamic-resource-allocation/structured"},
+		Why:     "one package chooses upstream's implementation, which is a variable of the process",
+	},
+	{
+		From:    []string{"bench/family"},
+		InTests: true,
+		Of:      []string{ours("bench/..."), "golang.org/x/perf/...", "github.com/felixge/fgprof"},
+		Allowed: []string{ours("bench/family")},
+		Why:     "an input knows nothing of how it is measured, so that tests use it as well",
+	},
+	{
 		From:   []string{"..."},
 		Except: append([]string{"e2e/...", "bench/..."}, testPackages...),
 		Of:     []string{"testing", "testing/..."},

@@ -1,0 +1,85 @@
+package profile
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+	"strings"
+	"time"
+
+	"github.com/felixge/fgprof"
+
+	"github.com/dray-dev/dray/bench/contender"
+	"github.com/dray-dev/dray/bench/family"
+)
+
+// Files are what was written, by kind.
+type Files struct {
+	CPU, Wall, Allocs string
+}
+
+// Record repeats a case for a while under each profiler and writes the files
+// into a directory, which it makes.
+func Record(ctx context.Context, with contender.Contender, c *family.Case, dir string, each time.Duration) (files Files, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return files, fmt.Errorf("make the directory of profiles: %w", err)
+	}
+	session := contender.Start(with, c)
+	name := filepath.Join(dir, strings.NewReplacer("/", "_", "=", "-").Replace(c.Name()+"_"+with.Name()))
+	files = Files{CPU: name + ".cpu.pprof", Wall: name + ".wall.pprof", Allocs: name + ".allocs.pprof"}
+	session.Answer(ctx) // Warms up what can be warm.
+	for _, p := range []struct {
+		file  string
+		start func(io.Writer) (stop func() error, err error)
+	}{
+		{files.CPU, startCPU},
+		{files.Wall, startWall},
+		{files.Allocs, startAllocs},
+	} {
+		if err := record(ctx, session, p.file, p.start, each); err != nil {
+			return files, err
+		}
+	}
+	return files, nil
+}
+
+func startCPU(w io.Writer) (func() error, error) {
+	return func() error { pprof.StopCPUProfile(); return nil }, pprof.StartCPUProfile(w)
+}
+
+func startWall(w io.Writer) (func() error, error) {
+	return fgprof.Start(w, fgprof.FormatPprof), nil
+}
+
+// startAllocs relies on the runtime, which samples allocations all the time.
+func startAllocs(w io.Writer) (func() error, error) {
+	return func() error { return pprof.Lookup("allocs").WriteTo(w, 0) }, nil
+}
+
+func record(ctx context.Context, session *contender.Session, file string, start func(io.Writer) (func() error, error), each time.Duration) (err error) {
+	f, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("create the profile: %w", err)
+	}
+	defer func() {
+		if closeErr := f.Close(); err == nil && closeErr != nil {
+			err = fmt.Errorf("write the profile: %w", closeErr)
+		}
+	}()
+	stop, err := start(f)
+	if err != nil {
+		return fmt.Errorf("start the profiler of %s: %w", file, err)
+	}
+	within, cancel := context.WithTimeout(ctx, each)
+	defer cancel()
+	for within.Err() == nil {
+		_, _ = session.Do(within)
+	}
+	if err := stop(); err != nil {
+		return fmt.Errorf("write the profile %s: %w", file, err)
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,134 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/dray-dev/dray/bench/report"
+)
+
+func read(t *testing.T) *report.Results {
+	t.Helper()
+	results, err := report.Read(strings.NewReader(someResults()), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+func TestTheTableHasMediansIntervalsAndRatios(t *testing.T) {
+	var out bytes.Buffer
+	if err := read(t).Table(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`(?m)^warm/n=8 +1\.00\dµ ± 0% +20\.0\dµ ± 0% +20\.0× \[19\.9, 20\.1\] +1\.00\dµ ± 0% +~$`,
+		`(?m)^F1/m=24 +150\.0µ ± 0% +> 2 s +> 13\.3k× +- +-$`,
+		`(?m)^warm/n=8 +4 +4 +4 +- +- +- +0 +150 +150$`,
+		`(?m)^inventory/nodes=9/n=8 +250\.0 +2\.500k$`,
+	} {
+		if !regexp.MustCompile(want).Match(out.Bytes()) {
+			t.Errorf("nothing in the table looks like %s\n%s", want, out.String())
+		}
+	}
+	for line := range strings.Lines(out.String()) {
+		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > report.Width {
+			t.Errorf("a line is %d columns wide: %s", width, line)
+		}
+	}
+}
+
+func TestTargetsAreJudgedByTheBadEndOfTheInterval(t *testing.T) {
+	text := read(t).Markdown()
+	for _, want := range []string{
+		"| Allocate, 8 to 16 local devices, warm | ≥ 10× faster | warm/n=8 | 20.0× [19.9, 20.1] | met |",
+		"| families F1 to F8, F12, F16 | ≤ 100 µs each | F1/m=24 | 150.0µs ± 0% | missed |",
+		"| unsatisfiable node, steady state | 0 allocs/op | fullagain/n=8 | 0 allocs/op | met |",
+		"| memory | ≤ 300 bytes a device indexed | inventory/nodes=9/n=8 | 250.0 B/device | met |",
+		"| one slice of 128 devices changes | ≤ 200 µs | - | - | not measured |",
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("the document has no line %q\n%s", want, text)
+		}
+	}
+}
+
+func TestADocumentIsRewrittenBelowItsMarker(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "benchmarks.md")
+	const text = "# Title\n\nBy hand.\n\n"
+	if err := os.WriteFile(file, []byte(text+report.Marker+"\n\nold\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := read(t).Rewrite(file); err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, after, _ := strings.Cut(string(content), report.Marker)
+		if before != text || strings.Contains(after, "old") || strings.Count(after, "### Targets") != 1 {
+			t.Errorf("the document is\n%s", content)
+		}
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := read(t).Rewrite(file); err == nil {
+		t.Error("a document without the marker was rewritten")
+	}
+}
+
+func TestJSONHoldsSamplesAndRatios(t *testing.T) {
+	var out bytes.Buffer
+	if err := read(t).JSON(&out); err != nil {
+		t.Fatal(err)
+	}
+	var parsed struct {
+		Rows []struct {
+			Name            string
+			Implementations map[string]struct {
+				NotFinishedSeconds float64
+				Measurements       map[string]struct{ Samples []float64 }
+			}
+			Ratios map[string]struct {
+				Median        float64
+				AtLeast, Same bool
+			}
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &parsed); err != nil {
+		t.Fatal(err)
+	}
+	warm, f1 := parsed.Rows[0], parsed.Rows[1]
+	if warm.Name != "warm/n=8" || f1.Name != "F1/m=24" {
+		t.Fatalf("the first rows are %s and %s", warm.Name, f1.Name)
+	}
+	if n := len(warm.Implementations["dray"].Measurements["sec/op"].Samples); n != 6 {
+		t.Errorf("there are %d samples, want 6", n)
+	}
+	if r := warm.Ratios["incubating"]; r.Median < 19.9 || r.Median > 20.1 || r.AtLeast || r.Same {
+		t.Errorf("the ratio of a case that is twenty times faster is %+v", r)
+	}
+	if r := warm.Ratios["experimental"]; !r.Same {
+		t.Errorf("the ratio of equal times is %+v", r)
+	}
+	if r := f1.Ratios["incubating"]; !r.AtLeast || f1.Implementations["incubating"].NotFinishedSeconds != 2 {
+		t.Errorf("a case that does not finish has ratio %+v and cell %+v", r, f1.Implementations["incubating"])
+	}
+}
+
+func TestWhatIsNoResultIsRefused(t *testing.T) {
+	for _, text := range []string{"", "nothing of the kind\n", "BenchmarkX 1 fast\n"} {
+		if _, err := report.Read(strings.NewReader(text), "test"); err == nil {
+			t.Errorf("%q was read without an error", text)
+		}
+	}
+}

@@ -23,9 +23,10 @@ BUILD_STATICCHECK := GOWORK=off go build -C tools -modfile=staticcheck.mod -o ..
 # Runs a command in the directory of each module, on its own go.mod.
 EACH_MODULE = set -e; for module in $(MODULES); do echo "$$module:" $(1); (cd "$$module" && GOWORK=off $(1)); done
 
-CASES ?= 100000
+# A failure of a random test says with which DRAY_ variables to run it again.
+CASES ?= $(or $(DRAY_DIFFTEST_CASES),100000)
 DURATION ?= 1h
-HISTORIES ?= 1000
+HISTORIES ?= $(or $(DRAY_METAMORPHIC_HISTORIES),1000)
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
@@ -48,8 +49,11 @@ test-standalone: ## Build and vet each module without the workspace
 	@$(call EACH_MODULE,go build ./...)
 	@$(call EACH_MODULE,go vet ./...)
 
+# The detector makes tests ten times slower, and random ones find no more races
+# in more cases.
 race: ## Run the tests under the race detector, if there is a C compiler
-	@cc=$$(go env CC); if command -v $${cc%% *} >/dev/null; then CGO_ENABLED=1 go test -race -timeout 30m $(PACKAGES); \
+	@cc=$$(go env CC); if command -v $${cc%% *} >/dev/null; then \
+	DRAY_DIFFTEST_CASES=300 CGO_ENABLED=1 go test -race -short -timeout 30m $(PACKAGES); \
 	else echo "race: skipped: the race detector needs a C compiler, and there is no $$cc"; fi
 
 fmt: ## Format the Go files

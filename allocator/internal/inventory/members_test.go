@@ -63,6 +63,17 @@ func TestACompletePartCountsItself(t *testing.T) {
 	}
 }
 
+// A device that draws less than nothing refunds; one that draws nothing does not.
+func TestRefunds(t *testing.T) {
+	for amount, want := range map[string]bool{"1": false, "0": false, "-1": true} {
+		p := see(t, "n", newSlice("s1", pool("p", 2), counters("card", "memory", "4")),
+			newSlice("s2", pool("p", 2), with("a", draws("card", "memory", "1")), with("b", draws("card", "memory", amount)))).Pools[0]
+		if p.Counters.Refunds != want {
+			t.Errorf("a device that draws %s refunds: %v, want %v", amount, p.Counters.Refunds, want)
+		}
+	}
+}
+
 // Allocations on one node leave less for the others.
 func TestUsageOfCounters(t *testing.T) {
 	snapshot := snapshotOf(t, New(), poolOverNodes()...)

@@ -229,6 +229,9 @@ func TestInvalidIsTheFirstInvalidPool(t *testing.T) {
 	if got := n.Invalid(); got == nil || got.Name != "b" {
 		t.Errorf("Invalid is %v, want pool b", got)
 	}
+	if got := see(t, "n", newSlice("s1", with("1"), with("1"))).Invalid(); got == nil || got.Name != "s1" {
+		t.Errorf("Invalid is %v, want the only pool", got)
+	}
 }
 
 func TestWhatIsKnownOfADevice(t *testing.T) {

@@ -62,6 +62,23 @@ func TestDevicesNameTheirNodes(t *testing.T) {
 	}
 }
 
+// Nodes that reach the same pools share what is said about them, but for devices
+// that name their nodes themselves: there each node has its own answer.
+func TestWhatNodesShare(t *testing.T) {
+	shared := snapshotOf(t, New(), newSlice("a", with("1")), newSlice("b", with("2")))
+	n, m := view(t, shared, newNodeObject("n"), all), view(t, shared, newNodeObject("m"), all)
+	if &n.Pools[0] != &m.Pools[0] {
+		t.Error("two nodes that reach the same pools do not share the list of them")
+	}
+	own := snapshotOf(t, New(), newSlice("p", perDevice, with("n's", deviceOn("n")), with("m's", deviceOn("m"))))
+	for _, node := range []string{"n", "m", "n"} {
+		got := view(t, own, newNodeObject(node), all)
+		if want := map[string]string{"n": "{0}", "m": "{1}"}[node]; got.Reach[0].Matches.String() != want {
+			t.Errorf("%s reaches the devices %s, want %s", node, got.Reach[0].Matches, want)
+		}
+	}
+}
+
 // A slice that names its nodes itself can let its devices choose among them.
 func TestDevicesChooseAmongTheNodesOfTheirSlice(t *testing.T) {
 	n := see(t, "n", newSlice("p", onNode("n"), perDevice, with("mine", deviceOn("n")), with("others", deviceOn("m"))))

@@ -144,6 +144,27 @@ func taint(taint resourceapi.DeviceTaint) change {
 
 func withoutUID(s *resourceapi.ResourceSlice) { s.UID = "" }
 
+// UIDs and resource versions are the API server's; objects that a test or a
+// simulation makes can have them in common and still be different.
+func TestEqualVersionsOfDifferentSlices(t *testing.T) {
+	sameUID := func(s *resourceapi.ResourceSlice) { s.UID = "uid" }
+	inv := New()
+	for _, c := range []struct {
+		list []*resourceapi.ResourceSlice
+		want string
+	}{
+		{[]*resourceapi.ResourceSlice{newSlice("a", sameUID, with("1"))}, "driver/a usable: 1\n"},
+		{[]*resourceapi.ResourceSlice{newSlice("b", sameUID, with("1"))}, "driver/b usable: 1\n"},
+		{[]*resourceapi.ResourceSlice{newSlice("b", sameUID, driver("other"), with("1"))}, "other/b usable: 1\n"},
+		{[]*resourceapi.ResourceSlice{newSlice("b", sameUID, driver("other"), with("1"), with("2"))}, "other/b usable: 1 2\n"},
+		{[]*resourceapi.ResourceSlice{newSlice("b", sameUID, driver("other"), generation(2), with("1"), with("2")), newSlice("c", with("3"))}, "driver/c usable: 3\nother/b usable: 1 2\n"},
+	} {
+		if got := describe(view(t, snapshotOf(t, inv, c.list...), newNodeObject("n"), all)); got != c.want {
+			t.Errorf("the node sees\n%swant\n%s", got, c.want)
+		}
+	}
+}
+
 // A copy can stand in the list while the object that was compiled has gone, and
 // be replaced by another copy in turn.
 func TestCopiesOfCopies(t *testing.T) {
@@ -185,6 +206,31 @@ func TestRemovedSlicesAreGone(t *testing.T) {
 	}
 	if got := snapshotOf(t, inv, list...); describe(view(t, got, nodes[0], all)) != describe(see(t, "node-00", list...)) {
 		t.Errorf("after everything has come back node-00 sees\n%s", describe(view(t, got, nodes[0], all)))
+	}
+}
+
+func TestManyChangesInOneList(t *testing.T) {
+	nodes, list := cluster(20)
+	inv := New()
+	views(t, snapshotOf(t, inv, list...), nodes)
+	var next []*resourceapi.ResourceSlice
+	for i, s := range list {
+		switch i / 2 % 3 {
+		case 0: // This node has no slices any more.
+		case 1:
+			c := s.DeepCopy()
+			c.ResourceVersion = "2"
+			c.Spec.Devices = append(c.Spec.Devices, resourceapi.Device{Name: "new"}) // In both slices: the pool is invalid now.
+			next = append(next, c)
+		default:
+			next = append(next, s)
+		}
+	}
+	snapshot := snapshotOf(t, inv, next...)
+	for _, node := range nodes {
+		if got, want := describe(view(t, snapshot, node, all)), describe(see(t, node.Name, next...)); got != want {
+			t.Errorf("%s sees\n%swant\n%s", node.Name, got, want)
+		}
 	}
 }
 

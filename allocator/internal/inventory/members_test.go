@@ -145,6 +145,19 @@ func TestUsageOfShares(t *testing.T) {
 	}
 }
 
+// Either sign of a share is enough, an ID or what it consumes.
+func TestUsageOfSharesByEitherSign(t *testing.T) {
+	p := see(t, "n", newSlice("s", pool("p", 1), with("a"), with("b"))).Pools[0]
+	for name, state := range map[string]schedulerapi.AllocatedState{
+		"an ID":             {AllocatedSharedDeviceIDs: sets.New(shareOf("b"))},
+		"consumed capacity": {AggregatedCapacity: consumed("b")},
+	} {
+		if got := NewUsage(state).Pool(p).Shared.String(); got != "{1}" {
+			t.Errorf("by %s the shared devices are %s, want {1}", name, got)
+		}
+	}
+}
+
 // Names are the driver's and the pool's own: the same device name elsewhere is
 // another device.
 func TestUsageKnowsDevicesByTheirFullName(t *testing.T) {

@@ -337,6 +337,9 @@ func TestConstraintValues(t *testing.T) {
 		s.features.ListTypeAttributes = lists
 		b := s.mustBind(t, c)
 		claim := &b.Problem.Claims[0]
+		if claim.Requests[0].Prioritized || !claim.Requests[1].Prioritized {
+			t.Errorf("requests have alternatives: %v and %v, want the second alone", claim.Requests[0].Prioritized, claim.Requests[1].Prioritized)
+		}
 		covered := []int{len(claim.Requests[0].Alternatives[0].Tests), len(claim.Requests[1].Alternatives[0].Tests), len(claim.Requests[1].Alternatives[1].Tests)}
 		if !slices.Equal(covered, []int{1, 1, 2}) || claim.Requests[1].Alternatives[1].Tests[1].Constraint != 1 {
 			t.Fatalf("the alternatives are under %v constraints", covered)

@@ -65,8 +65,17 @@ func newRun(c *checker, cases int64, fail func(string, ...any)) *run {
 	return &run{checker: c, fail: fail, seed: 1, cases: cases, total: newTally(), waiting: make(map[uint64]*tally), reported: make(map[string]bool)}
 }
 
+// defaultCases are for go test; with the race detector each takes ten times as
+// long, so that -short has fewer.
+func defaultCases() int64 {
+	if testing.Short() {
+		return 300
+	}
+	return 2000
+}
+
 func runFromEnvironment(t *testing.T, c *checker) *run {
-	r := newRun(c, 2000, t.Errorf)
+	r := newRun(c, defaultCases(), t.Errorf)
 	r.folder = os.Getenv("DRAY_DIFFTEST_FOLDER")
 	if v := os.Getenv("DRAY_DIFFTEST_SEED"); v != "" {
 		r.seed = parse(t, "DRAY_DIFFTEST_SEED", v, func(v string) (uint64, error) { return strconv.ParseUint(v, 10, 62) })

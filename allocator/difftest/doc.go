@@ -18,7 +18,7 @@
 //
 // Environment:
 //
-//	DRAY_DIFFTEST_CASES     number of cases (a scenario on a node), default 2000
+//	DRAY_DIFFTEST_CASES     number of cases (a scenario on a node), default 2000, in short mode 300
 //	DRAY_DIFFTEST_DURATION  run this long instead, for example 30m
 //	DRAY_DIFFTEST_SEED      first seed; the default is fixed
 //	DRAY_DIFFTEST_FOLDER    where case folders of failures go, default a temporary one

@@ -33,7 +33,7 @@ func (m mutant) prepare(_ context.Context, s *allocatortest.Scenario, _ schedule
 
 // TestFindsNothingInUpstream: upstream does not differ from itself.
 func TestFindsNothingInUpstream(t *testing.T) {
-	r := newRun(&checker{newSubject: func() subject { return mutant{} }, onlyPlain: true}, 2000, t.Errorf)
+	r := newRun(&checker{newSubject: func() subject { return mutant{} }, onlyPlain: true}, defaultCases(), t.Errorf)
 	r.start()
 	if r.differences > 0 {
 		t.Errorf("%d differences between upstream and itself", r.differences)
@@ -140,6 +140,9 @@ var mistakes = map[string]func(*allocatortest.Scenario, *allocatortest.Outcome) 
 // TestFindsMistakes: a mistake of the subject is found, shrunk to a few
 // objects and written as a case that tells the mistaken from the right.
 func TestFindsMistakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tests the test, and takes its time")
+	}
 	for name, mistake := range mistakes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -53,7 +53,7 @@ test-standalone: ## Build and vet each module without the workspace
 # in more cases.
 race: ## Run the tests under the race detector, if there is a C compiler
 	@cc=$$(go env CC); if command -v $${cc%% *} >/dev/null; then \
-	DRAY_DIFFTEST_CASES=300 CGO_ENABLED=1 go test -race -short -timeout 30m $(PACKAGES); \
+	DRAY_DIFFTEST_CASES=300 CGO_ENABLED=1 go test -race -short -vet=off -timeout 30m $(PACKAGES); \
 	else echo "race: skipped: the race detector needs a C compiler, and there is no $$cc"; fi
 
 fmt: ## Format the Go files

@@ -153,6 +153,25 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
+// Devices beyond the first word of a set are metered like the others.
+func TestManyDevicesAreMetered(t *testing.T) {
+	var list []resourceapi.Device
+	for i := range 200 {
+		memory := "8"
+		if i%3 == 0 {
+			memory = "80"
+		}
+		list = append(list, device(fmt.Sprint(i), capacity("memory", memory)))
+	}
+	b := on(slice("p", list...)).mustBind(t, claim("c", exactly("r", needs("memory", "10"))))
+	candidates := b.Problem.Claims[0].Requests[0].Alternatives[0].Candidates
+	for i := range list {
+		if got, want := candidates.Has(b.Node.Position(0, i)), i%3 == 0; got != want {
+			t.Errorf("device %d is a candidate: %v, want %v", i, got, want)
+		}
+	}
+}
+
 // A request for all lists its devices beforehand, whether or not they can be had.
 func TestMembersOfAll(t *testing.T) {
 	p := slice("p", device("a", model("a"), capacity("memory", "8")), device("b", model("a"), capacity("memory", "8"), taint("x", "NoSchedule")), device("c", model("c"), capacity("memory", "2")))

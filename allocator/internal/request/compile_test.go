@@ -173,6 +173,18 @@ func TestInputThatIsNoClaim(t *testing.T) {
 	}
 }
 
+// A class that the lister does not have may be there the next time: such claims
+// must not be reused.
+func TestAMissingClassMarksTheClaims(t *testing.T) {
+	for name, want := range map[string]bool{"any": false, "gone": true, "nothing": true, "": false} {
+		r := exactly("r", func(r *resourceapi.ExactDeviceRequest) { r.DeviceClassName = name })
+		compiled, err := Compile(everything, classes{"any": class("any"), "nothing": nil}, []*resourceapi.ResourceClaim{claim("b", r), claim("c", exactly("r"))})
+		if err != nil || compiled.Failed != want {
+			t.Errorf("with class %q the claims have failed: %v, %v; want %v", name, compiled.Failed, err, want)
+		}
+	}
+}
+
 // The limit is checked against the fewest devices that can satisfy the claim:
 // the smallest alternative counts.
 func TestTheClaimLimit(t *testing.T) {
@@ -182,7 +194,7 @@ func TestTheClaimLimit(t *testing.T) {
 		requests []resourceapi.DeviceRequest
 		want     string
 	}{
-		{[]resourceapi.DeviceRequest{exactly("r", count(32))}, ""},
+		{[]resourceapi.DeviceRequest{exactly("r", count(32)), exactly("s", count(0))}, ""},
 		{[]resourceapi.DeviceRequest{exactly("r", count(30)), firstAvailable("s", large, small)}, ""},
 		{[]resourceapi.DeviceRequest{exactly("r", count(31)), firstAvailable("s", large, small)}, "claim ns/c, request s: adding 2 devices exceeds the claim limit of 32, with 31 already accounted for"},
 		{[]resourceapi.DeviceRequest{exactly("r", count(1<<62)), exactly("s", count(1<<62))}, "claim ns/c, request r: adding 4611686018427387904 devices exceeds the claim limit of 32, with 0 already accounted for"},

@@ -87,6 +87,9 @@ func TestShares(t *testing.T) {
 		{"fractions: a step below a thousandth is computed in whole numbers", within("1", "10", "1u"), "1500m", "2", fractional},
 		{"fractions: so is a bound that does not fit", within("1", "9224372036854776000000", "2"), "2", "3", fractional},
 
+		{"fractions: thousandths as steps", within("0", "10", "1m"), "2m", "2m", fractional},
+		{"fractions: thousandths as steps are whole numbers without the feature", within("0", "10", "1m"), "2m", "1", whole},
+
 		{"a list: the next that is enough", oneOf("10", "20", "40"), "11", "20", either},
 		{"a list: in it", oneOf("10", "20", "40"), "20", "20", either},
 		{"a list: in it in other words", oneOf("1k", "2k"), "1000", "1k", either},
@@ -139,6 +142,16 @@ func TestShares(t *testing.T) {
 			case got.quantities[0].String() != c.want:
 				t.Errorf("%s (%s): takes %s, want %s", c.name, name, got.quantities[0].String(), c.want)
 			}
+		}
+	}
+}
+
+// All of a capacity that is not a number of thousandths is on no step of them.
+func TestAWholeCapacityBetweenThousandths(t *testing.T) {
+	for value, want := range map[string]bool{"100500m": true, "100500100u": false} {
+		device := &resourceapi.Device{Capacity: map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse(value), RequestPolicy: within("0", "", "500m")}}}
+		if _, ok, err := consume(device, nil, true); ok != want || err != nil {
+			t.Errorf("all of %s: %v, %v; want %v", value, ok, err, want)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func searches() []*Family {
 		}, {
 			Name: "F11", Title: "distinct in two attributes", Op: Allocate, Build: noTransversal,
 			Test: []Size{size("v", 2), size("v", 4)}, Gate: size("v", 4),
-			Bench: []Size{size("v", 5), size("v", 8)},
+			Bench: []Size{size("v", 5), size("v", 9)},
 		}, {
 			Name: "F12", Title: "one share too many", Op: Allocate, Build: oneShareTooMany,
 			Test: []Size{size("d", 2, "cap", 2, "demand", 1), size("d", 3, "cap", 3, "demand", 2)}, Gate: size("d", 3, "cap", 2, "demand", 1),

@@ -98,7 +98,8 @@ func enough(p *Problem, a *Alternative) bool {
 type memory struct {
 	*outlook
 	// blocks are made when they are first compared.
-	blocks *blocks
+	blocks  *blocks
+	packing packing
 	// hopeless: the problem has no solution, wherever the walk is.
 	hopeless bool
 	// admin: some alternative has admin access, so devices in use matter.
@@ -118,7 +119,7 @@ const maxNogoods = 1 << 15
 
 func newMemory(s *state) *memory {
 	m := &memory{outlook: newOutlook(newState(s.problem)), nogoods: make(map[string]blame)}
-	m.hopeless = !m.rootHolds()
+	m.hopeless = !m.rootHolds() || !m.packs()
 	m.outlook.resume(s)
 	m.later = make([]bitset.Set, len(m.rests))
 	after := make(bitset.Set, len(s.problem.InUse))
@@ -159,7 +160,7 @@ func (w *walk) fail(b blame) verdict {
 func (w *walk) tryLikely(at place, alternative *Alternative) verdict {
 	m := w.memory
 	domain, ok := m.look(at)
-	if !ok {
+	if !ok || !m.packs() {
 		return w.fail(m.outlook.blame)
 	}
 	domain = w.keep(domain)

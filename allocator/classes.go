@@ -29,7 +29,9 @@ type classes struct {
 // class is searched, so that others of the class wait for the answer instead of
 // searching for the same.
 type classAnswer struct {
-	mu       sync.Mutex
+	// lock has room for the one who searches: unlike a mutex it can be waited for
+	// under a context.
+	lock     chan struct{}
 	known    bool
 	solution *search.Solution
 }
@@ -37,8 +39,12 @@ type classAnswer struct {
 // defaultSharedSteps is the default of WithSharedSearches.
 const defaultSharedSteps = 48
 
-// maxClasses bounds the memory of one allocator, which lives for one pod.
-const maxClasses = 4096
+// The bounds of what one allocator remembers, which lives for one pod: answers,
+// and bytes of a key. Problems with longer keys are not shared.
+const (
+	maxClasses  = 1024
+	maxClassKey = 1 << 14
+)
 
 func (c *classes) run(ctx context.Context, p *search.Problem, scratch *search.Scratch) search.Outcome {
 	if !c.active.Load() && c.threshold > 0 {
@@ -50,13 +56,17 @@ func (c *classes) run(ctx context.Context, p *search.Problem, scratch *search.Sc
 		return outcome
 	}
 	key, ok := p.AppendKey(nil)
-	if !ok {
+	if !ok || len(key) > maxClassKey {
 		return scratch.Run(ctx, p)
 	}
 	answer := c.answer(string(key))
-	answer.mu.Lock()
-	defer answer.mu.Unlock()
-	if answer.known {
+	select {
+	case answer.lock <- struct{}{}:
+		defer func() { <-answer.lock }()
+	case <-ctx.Done():
+		return search.Outcome{Interrupted: context.Cause(ctx)}
+	}
+	if answer.known && ctx.Err() == nil {
 		return search.Outcome{Solution: answer.solution}
 	}
 	outcome := scratch.Run(ctx, p)
@@ -66,11 +76,11 @@ func (c *classes) run(ctx context.Context, p *search.Problem, scratch *search.Sc
 
 // keep notes an answer that was found before nodes were compared.
 func (c *classes) keep(p *search.Problem, outcome search.Outcome) {
-	if key, ok := p.AppendKey(nil); ok {
+	if key, ok := p.AppendKey(nil); ok && len(key) <= maxClassKey {
 		answer := c.answer(string(key))
-		answer.mu.Lock()
-		defer answer.mu.Unlock()
+		answer.lock <- struct{}{}
 		answer.set(outcome)
+		<-answer.lock
 	}
 }
 
@@ -82,7 +92,7 @@ func (c *classes) answer(key string) *classAnswer {
 		if c.answers == nil || len(c.answers) >= maxClasses {
 			c.answers = make(map[string]*classAnswer)
 		}
-		answer = &classAnswer{}
+		answer = &classAnswer{lock: make(chan struct{}, 1)}
 		c.answers[key] = answer
 	}
 	return answer

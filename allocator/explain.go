@@ -44,12 +44,14 @@ type (
 	NearestMiss = explain.NearestMiss
 )
 
-// defaultExplanationSteps bounds one search of an explanation: some milliseconds.
+// defaultExplanationSteps bounds one search of an explanation. A step takes from
+// a microsecond to some tens, by the number of devices and constraints.
 const defaultExplanationSteps = 1 << 14
 
 // WithExplanationSteps sets how many nodes of its tree one search of an
-// explanation may enter; all searches of one explanation together may enter 16
-// times as many. Allocate is not affected.
+// explanation may enter; the first search and all others of one explanation
+// together may enter 17 times as many. Allocate is not affected. The default is
+// 16,384.
 func WithExplanationSteps(steps int64) Option {
 	return func(inv *Inventory) { inv.explanationSteps = steps }
 }

@@ -145,6 +145,9 @@ type ConstraintShortage struct {
 	// Largest is the largest number of devices with a value in common; for a
 	// distinct constraint the number of different values.
 	Largest int `json:"largest"`
+	// Several: requests have to agree on a value, and cannot, although each has
+	// devices enough for itself; Largest is then the best of them.
+	Several bool `json:"several,omitempty"`
 }
 
 // maxListed bounds the lists of an explanation.

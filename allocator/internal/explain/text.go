@@ -130,9 +130,15 @@ func (c *CounterShortage) text() string {
 func (c *ConstraintShortage) text() string {
 	kind := "matchAttribute"
 	common := fmt.Sprintf("at most %s with a value in common", plural(c.Largest, "device"))
+	if c.Several {
+		common = "no value with devices enough for all requests"
+	}
 	if c.Distinct {
 		kind = "distinctAttribute"
 		common = plural(c.Largest, "different value")
+		if c.Several {
+			common = "too few different values for all requests"
+		}
 	}
 	text := fmt.Sprintf("constraint #%d, %s %s: %s", c.Index, kind, c.Attribute, common)
 	if c.Lacking > 0 {

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
+	"github.com/dray-dev/dray/allocator/internal/index"
 	"github.com/dray-dev/dray/allocator/internal/request"
 	"github.com/dray-dev/dray/allocator/internal/search"
 )
@@ -238,16 +239,25 @@ func (t *together) constrained(number int) Binding {
 	b := t.binding(Constrained, StageConstraint, t.crowd)
 	shortage := &ConstraintShortage{Index: number, Attribute: string(t.last.claim.Constraints[number].Attribute),
 		Distinct: t.last.claim.Constraints[number].Distinct}
+	var lacking bitset.Set
+	requests := make(map[*followed]bool)
 	for _, r := range t.crowd {
 		for _, a := range r.alternatives {
 			for _, c := range a.constraints {
-				if r.claimNumber == t.last.claimNumber && c.index == number {
-					shortage.Lacking += c.lacking.Count()
-					shortage.Largest = max(shortage.Largest, c.largest)
+				if r.claimNumber != t.last.claimNumber || c.index != number {
+					continue
 				}
+				requests[r] = true
+				shortage.Largest = max(shortage.Largest, c.largest)
+				if lacking == nil {
+					lacking = make(bitset.Set, len(c.lacking))
+				}
+				lacking.Or(c.lacking)
 			}
 		}
 	}
+	shortage.Lacking = lacking.Count()
+	shortage.Several = len(requests) > 1
 	b.Constraint = shortage
 	return b
 }
@@ -386,17 +396,30 @@ func (t *together) withRoom(p search.Problem, lift func(name string) bool) searc
 	return withCapacity(p, func(share, entry int) bool { return lift(names[share][entry]) })
 }
 
-// joined names a counter set on which the requests' devices would meet.
+// joined names the first counter set on which the requests' devices would meet
+// and not all of them could be together.
 func (t *together) joined() *GroupConflict {
+	type place struct{ pool, set int }
+	met := make(map[place]index.GroupState)
 	for position := range candidates(t.crowd).All {
-		_, number, member, ok := poolOf(t.problem, position)
+		problem, number, member, ok := poolOf(t.problem, position)
 		if !ok {
 			continue
 		}
 		pool := t.Target.Node.Pools[number]
-		set := pool.Counters.Sets[pool.Counters.GroupsOf(member)[0].Set].Name
-		_, device := t.Target.Node.Locate(position)
-		return &GroupConflict{Pool: pool.String(), CounterSet: set, Groups: groupsOn(pool.At(device), set)}
+		for _, use := range pool.Counters.GroupsOf(member) {
+			state, found := met[place{number, use.Set}]
+			if !found {
+				state = problem.Groups[use.Set]
+			}
+			if state.Admits(use.Groups) {
+				met[place{number, use.Set}] = state.With(use.Groups)
+				continue
+			}
+			set := pool.Counters.Sets[use.Set].Name
+			_, device := t.Target.Node.Locate(position)
+			return &GroupConflict{Pool: pool.String(), CounterSet: set, Groups: groupsOn(pool.At(device), set)}
+		}
 	}
 	return nil
 }

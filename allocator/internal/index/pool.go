@@ -93,6 +93,7 @@ type GroupUse struct {
 //  1. Available has an entry a counter, Drawn an entry a Use, both in one unit.
 //  2. Member m owns Uses[Starts[m]:Starts[m+1]] and GroupUses[GroupStarts[m]:GroupStarts[m+1]].
 //  3. The sets' ranges are disjoint and cover all counters.
+//  4. A member has at most one Use of a counter, and one GroupUse of a set.
 type Counters struct {
 	Sets      []CounterSet
 	Names     []string

@@ -125,12 +125,19 @@ func (m *members) addSet(set *resourceapi.CounterSet, available *[]index.Exact) 
 }
 
 func (m *members) addMember(device *resourceapi.Device, sets map[string]counterSet, groups map[string]uint32, drawn *[]index.Exact) error {
+	seen := make(map[string]bool, len(device.ConsumesCounters))
 	for i := range device.ConsumesCounters {
 		consumption := &device.ConsumesCounters[i]
 		set, found := sets[consumption.CounterSet]
 		if !found {
 			return fmt.Errorf("counter set %s not found", consumption.CounterSet)
 		}
+		// The API server refuses this (one entry a counter set), and a member has
+		// at most one use of each counter here.
+		if seen[consumption.CounterSet] {
+			return fmt.Errorf("device %s consumes counter set %s in two entries", device.Name, consumption.CounterSet)
+		}
+		seen[consumption.CounterSet] = true
 		for _, name := range sortedKeys(consumption.Counters) {
 			counter, found := set.counters[name]
 			if !found {

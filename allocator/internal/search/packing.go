@@ -236,7 +236,10 @@ func (p *packer) take(i int, taken vector) bool {
 	position := p.block.positions[i]
 	problem := &p.problem.Pools[p.block.pool]
 	first, end := problem.Counters.UsesOf(problem.MemberOf[position-problem.First])
-	before := slices.Clone(p.groups)
+	var before []index.GroupState
+	if p.problem.GroupsEnforced {
+		before = slices.Clone(p.groups)
+	}
 	if p.draw(problem, first, end) && p.join(problem, position) {
 		for d := range p.demands {
 			if p.demands[d].domain.Has(position) && taken.at(d) < p.limit.at(d) && !p.take(i+1, taken+unit(d)) {

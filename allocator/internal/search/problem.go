@@ -130,7 +130,8 @@ type Constraint struct {
 	// have one in common.
 	Distinct bool
 	// Lists: values are sets. Value v stands for Sets[v-FirstValue], a set over
-	// the constraint's elements; all sets have the same length.
+	// the constraint's elements; all sets have the same length and none is empty
+	// (a device with an empty list has the value Opaque).
 	Lists bool
 	Sets  []bitset.Set
 }

@@ -108,14 +108,16 @@ type memory struct {
 	later []bitset.Set
 	// nogoods are the keys of subtrees that hold no solution, with the blame.
 	nogoods map[string]blame
+	// learnt is the size of their keys.
+	learnt int
 
 	key, stateBuffer []byte
 	bounds           [][2]int
 }
 
-// maxNogoods bounds the memory of one search; beyond it, what is known is used
-// and nothing is learnt.
-const maxNogoods = 1 << 15
+// maxLearnt bounds the bytes of nogoods of one search; beyond it, what is known
+// is used and nothing is learnt.
+const maxLearnt = 8 << 20
 
 func newMemory(s *state) *memory {
 	m := &memory{outlook: newOutlook(newState(s.problem)), nogoods: make(map[string]blame)}
@@ -199,8 +201,10 @@ func (w *walk) tryLikely(at place, alternative *Alternative) verdict {
 		}
 		failed[string(m.twinKey(at, position, domain))] = true
 	}
-	if len(m.nogoods) < maxNogoods {
-		m.nogoods[string(m.stateKey(at, domain))] = b
+	if m.learnt < maxLearnt {
+		key := string(m.stateKey(at, domain))
+		m.learnt += len(key)
+		m.nogoods[key] = b
 	}
 	return w.fail(b)
 }

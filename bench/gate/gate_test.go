@@ -84,6 +84,9 @@ func TestACountOutOfItsRangeIsReported(t *testing.T) {
 }
 
 func TestAnUpdateSetsWhatIsOutOfRangeAndAsksForAReview(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector makes pooled memory vanish at random: allocations cannot be counted")
+	}
 	content, err := os.ReadFile("ranges.yaml")
 	if err != nil {
 		t.Fatal(err)

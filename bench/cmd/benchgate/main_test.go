@@ -10,6 +10,9 @@ import (
 )
 
 func TestWhatIsPrintedIsWithinRange(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector makes pooled memory vanish at random: allocations cannot be counted")
+	}
 	var printed, out bytes.Buffer
 	if err := run(t.Context(), []string{"-print"}, &printed, &out); err != nil {
 		t.Fatal(err)

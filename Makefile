@@ -24,7 +24,7 @@ BUILD_STATICCHECK := GOWORK=off go build -C tools -modfile=staticcheck.mod -o ..
 EACH_MODULE = set -e; for module in $(MODULES); do echo "$$module:" $(1); (cd "$$module" && GOWORK=off $(1)); done
 
 # A failure of a random test says with which DRAY_ variables to run it again.
-CASES ?= $(or $(DRAY_DIFFTEST_CASES),100000)
+CASES ?= $(or $(DRAY_DIFFTEST_CASES),250000)
 DURATION ?= 1h
 HISTORIES ?= $(or $(DRAY_METAMORPHIC_HISTORIES),1000)
 FUZZTIME ?= 10s

@@ -112,6 +112,10 @@ func TestPools(t *testing.T) {
 			[]*resourceapi.ResourceSlice{newSlice("s1", p(2), counters("card", "memory", "1")), newSlice("s2", p(2), counters("card", "memory", "1"))},
 			"driver/p invalid (duplicate counter set name card):\n", "",
 		}, {
+			"a device with two entries for one counter set",
+			[]*resourceapi.ResourceSlice{newSlice("s1", p(2), counters("card", "memory", "2")), newSlice("s2", p(2), with("a", draws("card", "memory", "1"), draws("card", "memory", "1")))},
+			"driver/p invalid (device a consumes counter set card in two entries):\n", "driver/p usable: a counters\n",
+		}, {
 			"a counter that no computer holds",
 			[]*resourceapi.ResourceSlice{newSlice("s1", p(2), counters("card", "memory", "1e2000")), newSlice("s2", p(2), with("a"))},
 			"driver/p invalid (counter memory in counter set card: exponent 2000 is outside ±1000):\n", "driver/p usable: a\n",

@@ -8,6 +8,7 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 )
 
 func quantity(text string) *resource.Quantity {
@@ -240,6 +241,20 @@ func TestConsumeChangesNothing(t *testing.T) {
 	for name, before := range askedBefore.Requests {
 		if after := asked.Requests[name]; after.Cmp(before) != 0 {
 			t.Errorf("the request for %s has become %s", name, after.String())
+		}
+	}
+}
+
+// Upstream returns a whole number as one, not as thousandths: both are written
+// alike, but they are different values to whoever compares them in Go.
+func TestAWholeNumberOfThousandthsIsAWholeNumber(t *testing.T) {
+	step := &resourceapi.CapacityRequestPolicyRange{Min: ptr.To(resource.MustParse("500m")), Step: ptr.To(resource.MustParse("500m"))}
+	for asked, want := range map[string]resource.Quantity{
+		"1700m": *resource.NewQuantity(2, resource.DecimalSI),
+		"1300m": *resource.NewMilliQuantity(1500, resource.DecimalSI),
+	} {
+		if got, err := roundUp(ptr.To(resource.MustParse(asked)), step, true); err != nil || got != want {
+			t.Errorf("%s rounds to %#v, %v; want %#v", asked, got, err, want)
 		}
 	}
 }

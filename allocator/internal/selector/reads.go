@@ -1,8 +1,8 @@
 package selector
 
 import (
+	"cmp"
 	"encoding/binary"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +12,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // reads is what an expression can see of a device, found in its checked AST.
@@ -30,12 +31,25 @@ type reads struct {
 // section is what is read of device.attributes or device.capacity.
 type section struct {
 	all bool
-	// domains are read as a whole, names one by one.
-	domains map[string]bool
-	names   map[qualifiedName]bool
+	// domains are read as a whole, names one by one; both are sorted.
+	domains []string
+	names   []qualifiedName
 }
 
-type qualifiedName struct{ domain, id string }
+// qualifiedName is a name that an expression goes down to. full is how drivers
+// publish it, unless the domain is their own: then id may be all.
+type qualifiedName struct {
+	domain   string
+	full, id resourceapi.QualifiedName
+}
+
+func newQualifiedName(domain, id string) qualifiedName {
+	return qualifiedName{domain: domain, full: resourceapi.QualifiedName(domain + "/" + id), id: resourceapi.QualifiedName(id)}
+}
+
+func compareNames(a, b qualifiedName) int {
+	return cmp.Or(strings.Compare(a.domain, b.domain), cmp.Compare(a.id, b.id))
+}
 
 // wholeDevice reads everything.
 func wholeDevice() reads {
@@ -160,18 +174,18 @@ func (s *section) record(path []string) {
 	case 0:
 		s.all = true
 	case 1:
-		if s.domains == nil {
-			s.domains = make(map[string]bool)
+		if i, found := slices.BinarySearch(s.domains, path[0]); !found {
+			s.domains = slices.Insert(s.domains, i, path[0])
 		}
-		s.domains[path[0]] = true
 	default:
-		if s.names == nil {
-			s.names = make(map[qualifiedName]bool)
+		name := newQualifiedName(path[0], path[1])
+		if i, found := slices.BinarySearchFunc(s.names, name, compareNames); !found {
+			s.names = slices.Insert(s.names, i, name)
 		}
-		s.names[qualifiedName{path[0], path[1]}] = true
 	}
 }
 
+// reads says whether the name, as a driver publishes it, is read.
 func (s *section) reads(name resourceapi.QualifiedName, driver string) bool {
 	if s.all {
 		return true
@@ -180,33 +194,75 @@ func (s *section) reads(name resourceapi.QualifiedName, driver string) bool {
 	if !qualified {
 		domain, id = driver, string(name)
 	}
-	return s.domains[domain] || s.names[qualifiedName{domain, id}]
+	if slices.Contains(s.domains, domain) {
+		return true
+	}
+	_, found := slices.BinarySearchFunc(s.names, qualifiedName{domain: domain, id: resourceapi.QualifiedName(id)}, compareNames)
+	return found
 }
 
-// appendKey appends what the expression reads of a device: equal keys mean that
-// it evaluates alike. It is false where the device has to be evaluated for
-// itself: an attribute cannot be converted, which is an error whatever is read.
-func (r *reads) appendKey(key []byte, device *resourceapi.Device, driver string) ([]byte, bool) {
-	key = appendText(key, driver)
+// appendRead appends the names of a device's attributes or capacities that are
+// read, in an order that depends on nothing but the names.
+func appendRead[V any](names []resourceapi.QualifiedName, s *section, published map[resourceapi.QualifiedName]V, driver string) []resourceapi.QualifiedName {
+	if s.all || len(s.domains) > 0 {
+		for name := range published {
+			if s.reads(name, driver) {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	for i := range s.names {
+		name := &s.names[i]
+		if _, found := published[name.full]; found {
+			names = append(names, name.full)
+		}
+		if name.domain == driver {
+			if _, found := published[name.id]; found {
+				names = append(names, name.id)
+			}
+		}
+	}
+	return names
+}
+
+// keys writes keys, in memory that one device leaves to the next.
+type keys struct {
+	key   []byte
+	names []resourceapi.QualifiedName
+}
+
+// of returns what the expression reads of a device: equal keys mean that it
+// evaluates alike on devices whose attributes can all be converted (see
+// convertible). The key is there until the next call.
+func (k *keys) of(r *reads, device *resourceapi.Device, driver string) []byte {
+	key := appendText(k.key[:0], driver)
 	if r.multi {
 		key = append(key, flag(device.AllowMultipleAllocations != nil && *device.AllowMultipleAllocations))
 	}
-	for _, name := range slices.Sorted(maps.Keys(device.Attributes)) {
+	k.names = appendRead(k.names[:0], &r.attributes, device.Attributes, driver)
+	for _, name := range k.names {
 		attribute := device.Attributes[name]
+		key = appendAttribute(appendText(append(key, 'a'), string(name)), &attribute)
+	}
+	k.names = appendRead(k.names[:0], &r.capacity, device.Capacity, driver)
+	for _, name := range k.names {
+		key = appendQuantity(appendText(append(key, 'c'), string(name)), device.Capacity[name].Value)
+	}
+	k.key = key
+	return key
+}
+
+// convertibleDevice says whether an expression can be evaluated on a device at
+// all: one attribute that cannot be converted is an error whatever is read.
+func convertibleDevice(device *resourceapi.Device) bool {
+	for _, attribute := range device.Attributes {
 		if !convertible(&attribute) {
-			return key, false
-		}
-		if r.attributes.reads(name, driver) {
-			key = appendAttribute(appendText(append(key, 'a'), string(name)), &attribute)
+			return false
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(device.Capacity)) {
-		if r.capacity.reads(name, driver) {
-			value := device.Capacity[name].Value
-			key = appendText(appendText(append(key, 'c'), string(name)), string(value.Format)+value.String())
-		}
-	}
-	return key, true
+	return true
 }
 
 // convertible says whether the cel package can make a CEL value of an attribute.
@@ -263,6 +319,19 @@ func appendAttribute(key []byte, a *resourceapi.DeviceAttribute) []byte {
 		key = appendTexts(append(key, 'V'), a.VersionValues)
 	}
 	return key
+}
+
+// appendQuantity writes the text of whole numbers in fewer steps than String
+// does. Zero comes first: AsInt64 counts through its exponent.
+func appendQuantity(key []byte, value resource.Quantity) []byte {
+	key = appendText(key, string(value.Format))
+	if value.Sign() == 0 {
+		return append(key, '0')
+	}
+	if whole, ok := value.AsInt64(); ok {
+		return binary.AppendVarint(append(key, 'w'), whole)
+	}
+	return appendText(append(key, 't'), value.String())
 }
 
 func appendTexts(key []byte, texts []string) []byte {

@@ -2,7 +2,6 @@ package selector
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -19,11 +18,11 @@ func (s section) String() string {
 		return "all"
 	}
 	var parts []string
-	for domain := range s.domains {
+	for _, domain := range s.domains {
 		parts = append(parts, domain+"/*")
 	}
-	for name := range maps.Keys(s.names) {
-		parts = append(parts, name.domain+"/"+name.id)
+	for _, name := range s.names {
+		parts = append(parts, string(name.full))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, " ")
@@ -79,10 +78,8 @@ func TestKeysDifferExactlyInWhatIsRead(t *testing.T) {
 		change(d)
 		return d
 	}
-	base, ok := r.appendKey(nil, device(func(*resourceapi.Device) {}), "d")
-	if !ok {
-		t.Fatal("a good device has no key")
-	}
+	keyOf := func(d *resourceapi.Device, driver string) string { return string(new(keys).of(&r, d, driver)) }
+	base := keyOf(device(func(*resourceapi.Device) {}), "d")
 	for what, c := range map[string]struct {
 		change func(*resourceapi.Device)
 		equal  bool
@@ -108,17 +105,67 @@ func TestKeysDifferExactlyInWhatIsRead(t *testing.T) {
 			d.Attributes["e/model"] = resourceapi.DeviceAttribute{StringValue: ptr.To("x")}
 		}, true},
 	} {
-		key, ok := r.appendKey(nil, device(c.change), "d")
-		if !ok || (string(key) == string(base)) != c.equal {
-			t.Errorf("%s: the key is equal: %v (%v), want %v", what, string(key) == string(base), ok, c.equal)
+		if key := keyOf(device(c.change), "d"); (key == base) != c.equal {
+			t.Errorf("%s: the key is equal: %v, want %v", what, key == base, c.equal)
 		}
 	}
-	if other, _ := r.appendKey(nil, device(func(*resourceapi.Device) {}), "e"); string(other) == string(base) {
+	if keyOf(device(func(*resourceapi.Device) {}), "e") == base {
 		t.Error("the driver is not part of the key")
 	}
-	if _, ok := r.appendKey(nil, device(func(d *resourceapi.Device) {
-		d.Attributes["firmware"] = resourceapi.DeviceAttribute{VersionValue: ptr.To("1.08.0")}
-	}), "d"); ok {
-		t.Error("a device with an attribute that cannot be converted has a key")
+}
+
+func TestADeviceWithAnUnreadFaultyAttributeIsEvaluatedForItself(t *testing.T) {
+	devices := models("a", "a", "a")
+	devices.At(1).Attributes["firmware"] = resourceapi.DeviceAttribute{VersionValue: ptr.To("1.08.0")}
+	ev, m := newEvaluator(), &Memo{}
+	ev.Shapes = &Shapes{}
+	v := verdict(t, ev, m, isA, devices)
+	if got := fmt.Sprint(v.Match, v.Fault, ev.Evaluations.Load()); got != "{0 2} {1} 2" {
+		t.Errorf("matches, faults and evaluations are %s, want {0 2} {1} 2", got)
+	}
+}
+
+// What is read by name is looked up, what is read by domain is searched: both
+// have to come to the same key, also where a device has a name in both forms.
+func TestLookingNamesUpReadsWhatASearchReads(t *testing.T) {
+	published := map[resourceapi.QualifiedName]int{
+		"model": 1, "d/model": 2, "e/model": 3, "numa": 4, "e/numa": 5, "d/uuid": 6, "e/x/y": 7,
+	}
+	for _, wanted := range [][2]string{{"d", "model"}, {"e", "model"}, {"e", "numa"}, {"d", "uuid"}, {"d", "numa"}, {"e", "x/y"}, {"f", "none"}} {
+		s := section{}
+		s.record(wanted[:])
+		for _, driver := range []string{"d", "e", "f"} {
+			found := appendRead(nil, &s, published, driver)
+			var want []resourceapi.QualifiedName
+			for name := range published {
+				if s.reads(name, driver) {
+					want = append(want, name)
+				}
+			}
+			slices.Sort(found)
+			slices.Sort(want)
+			if !slices.Equal(found, want) {
+				t.Errorf("%v of driver %s reads %q, want %q", wanted, driver, found, want)
+			}
+		}
+	}
+}
+
+func TestQuantitiesWithEqualKeysHaveEqualText(t *testing.T) {
+	var quantities []resource.Quantity
+	for _, text := range []string{"0", "0n", "1", "1000m", "1500m", "1.5", "1k", "1e3", "1000", "1Ki", "1024", "40Gi", "-3", "-3Gi", "9223372036854775807", "1e20", "100E", "1n"} {
+		quantities = append(quantities, resource.MustParse(text))
+	}
+	for _, a := range quantities {
+		for _, b := range quantities {
+			equalKeys := string(appendQuantity(nil, a)) == string(appendQuantity(nil, b))
+			equalText := a.Format == b.Format && a.String() == b.String()
+			if equalKeys && !equalText {
+				t.Errorf("%v and %v have equal keys", &a, &b)
+			}
+		}
+		if again := a.DeepCopy(); string(appendQuantity(nil, a)) != string(appendQuantity(nil, again)) {
+			t.Errorf("%v and its copy have different keys", &a)
+		}
 	}
 }

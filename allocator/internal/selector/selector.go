@@ -16,6 +16,7 @@
 package selector
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -67,6 +68,9 @@ type Derived struct {
 type Memo struct {
 	mu      sync.Mutex
 	entries map[memoKey]*memoEntry
+	// odd are the devices with an attribute that cannot be converted; nil until
+	// somebody needs to know.
+	odd atomic.Pointer[bitset.Set]
 }
 
 type memoKey struct {
@@ -122,6 +126,32 @@ func (m *Memo) entry(key memoKey) *memoEntry {
 	return e
 }
 
+// noneOdd stands for the usual case, in which all devices can be converted.
+var noneOdd bitset.Set
+
+// oddDevices returns the devices with an attribute that cannot be converted; a
+// set without room means that there is none.
+func (m *Memo) oddDevices(devices Devices) bitset.Set {
+	if known := m.odd.Load(); known != nil {
+		return *known
+	}
+	odd := noneOdd
+	for device := range devices.Len() {
+		if !convertibleDevice(devices.At(device)) {
+			if len(odd) == 0 {
+				odd = bitset.New(devices.Len())
+			}
+			odd.Add(device)
+		}
+	}
+	if len(odd) == 0 {
+		m.odd.Store(&noneOdd)
+	} else {
+		m.odd.Store(&odd)
+	}
+	return odd
+}
+
 // Verdict returns what a selector says about the devices. The only error is the
 // context's: then what was found so far is remembered, and the next call goes on
 // from there.
@@ -143,7 +173,7 @@ func (ev *Evaluator) Verdict(ctx context.Context, m *Memo, expression string, de
 		e.verdict.Fault, e.done = bitset.Full(n), n
 		return e.verdict, nil
 	}
-	err = ev.onEach(ctx, e, devices, ev.shapesOf(&compiled, expression, false), func(input cel.Device) (met shape, err error) {
+	err = ev.onEach(ctx, m, e, devices, ev.shapesOf(&compiled, expression, false), func(input cel.Device) (met shape, err error) {
 		met.match, _, err = compiled.DeviceMatches(ctx, input)
 		return met, err
 	}, func(device int, met shape) {
@@ -181,7 +211,7 @@ func (ev *Evaluator) Derived(ctx context.Context, m *Memo, expression string, de
 		e.derived.Fault, e.done = bitset.Full(n), n
 		return e.derived, nil
 	}
-	err = ev.onEach(ctx, e, devices, ev.shapesOf(&compiled, expression, true), func(input cel.Device) (met shape, err error) {
+	err = ev.onEach(ctx, m, e, devices, ev.shapesOf(&compiled, expression, true), func(input cel.Device) (met shape, err error) {
 		met.attribute, _, err = compiled.EvaluateDerivedAttribute(ctx, input)
 		return met, err
 	}, func(device int, met shape) {
@@ -207,16 +237,25 @@ func (ev *Evaluator) shapesOf(compiled *cel.CompilationResult, expression string
 // onEach says for each device that the entry has not been asked about what comes
 // out for it, evaluating where the shape is not known yet. Its error is the
 // context's; what was found until then stays in the entry.
-func (ev *Evaluator) onEach(ctx context.Context, e *memoEntry, devices Devices, shapes *shapesOf, evaluate func(cel.Device) (shape, error), met func(device int, met shape)) error {
-	var key []byte
+func (ev *Evaluator) onEach(ctx context.Context, m *Memo, e *memoEntry, devices Devices, shapes *shapesOf, evaluate func(cel.Device) (shape, error), met func(device int, met shape)) error {
+	var (
+		writer keys
+		odd    bitset.Set
+		// Most devices are like the one before.
+		before  []byte
+		outcome shape
+	)
+	if shapes != nil {
+		odd = m.oddDevices(devices)
+	}
 	for ; e.done < devices.Len(); e.done++ {
-		comparable := false
-		if shapes != nil {
-			key, comparable = shapes.reads.appendKey(key[:0], devices.At(e.done), devices.DriverName())
-		}
-		outcome, known := shape{}, false
+		comparable, known := shapes != nil && (len(odd) == 0 || !odd.Has(e.done)), false
+		var key []byte
 		if comparable {
-			outcome, known = shapes.get(key)
+			key = writer.of(&shapes.reads, devices.At(e.done), devices.DriverName())
+			if known = bytes.Equal(key, before); !known {
+				outcome, known = shapes.get(key)
+			}
 		}
 		if !known {
 			ev.Evaluations.Add(1)
@@ -231,6 +270,9 @@ func (ev *Evaluator) onEach(ctx context.Context, e *memoEntry, devices Devices, 
 			}
 		}
 		met(e.done, outcome)
+		if before = before[:0]; comparable {
+			before = append(before, key...)
+		}
 	}
 	return nil
 }

@@ -125,10 +125,14 @@ func (inv *Inventory) mark(list []*resourceapi.ResourceSlice) map[poolKey]bool {
 func (inv *Inventory) add(api *resourceapi.ResourceSlice) *entry {
 	e := &entry{key: poolKey{driver: api.Spec.Driver, pool: api.Spec.Pool.Name}, times: 1}
 	identified := api.UID != "" && api.ResourceVersion != ""
-	if s := inv.byUID[api.UID]; identified && s != nil && s.sameContent(api) {
-		e.slice = s
+	var before *Slice
+	if identified {
+		before = inv.byUID[api.UID]
+	}
+	if before != nil && before.sameContent(api) {
+		e.slice = before
 	} else {
-		e.slice = compile(api)
+		e.slice = compile(api, before)
 		if identified {
 			inv.byUID[api.UID] = e.slice
 		}

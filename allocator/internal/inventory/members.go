@@ -58,6 +58,9 @@ func (c *memberCache) get(g *group, counted []*Slice, all bool) (*members, error
 // newMembers checks the counters of the given slices and puts them into
 // vectors. The result is nil where the slices define and use none.
 func newMembers(g *group, counted []*Slice) (*members, error) {
+	if !slices.ContainsFunc(counted, func(s *Slice) bool { return s.definesCounters || s.drawsCounters }) {
+		return nil, nil
+	}
 	m := &members{driver: g.driver, pool: g.pool, startOf: make(map[*Slice]int)}
 	sets := make(map[string]counterSet)
 	var available []index.Exact

@@ -121,16 +121,22 @@ func (p *Pool) unusable(reached []*Slice, status index.Status, reason string) *P
 var serials atomic.Uint64
 
 func (p *Pool) duplicateName() (string, bool) {
-	seen := make(map[draapi.UniqueString]struct{})
-	for _, s := range p.slices {
-		for _, name := range s.names {
-			if _, found := seen[name]; found {
-				return name.String(), true
-			}
-			seen[name] = struct{}{}
+	if len(p.slices) == 1 {
+		s := p.slices[0]
+		if s.repeated == 0 {
+			return "", false
 		}
+		return s.names[s.repeated].String(), true
 	}
-	return "", false
+	var names []draapi.UniqueString
+	for _, s := range p.slices {
+		names = append(names, s.names...)
+	}
+	i, found := firstRepeated(names)
+	if !found {
+		return "", false
+	}
+	return names[i].String(), true
 }
 
 // number gives each device its number and fills the sets.

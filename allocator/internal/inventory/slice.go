@@ -1,6 +1,8 @@
 package inventory
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -16,10 +18,15 @@ type Slice struct {
 	target target
 	// perDevice are the targets of the devices, where each has its own.
 	perDevice []target
-	// names are the devices' names, interned as allocated state has them.
+	// names are the devices' names, interned as allocated state has them. A newer
+	// version of the slice with the same names shares them.
 	names []draapi.UniqueString
+	// repeated is the first device whose name an earlier one has; 0 if there is none.
+	repeated int
 	// definesCounters: the slice carries counter sets.
 	definesCounters bool
+	// drawsCounters: some device draws from counters.
+	drawsCounters bool
 	// usesGroups: some device names a compatibility group.
 	usesGroups bool
 	// epoch is the last Sync that met the slice; it belongs to Inventory.
@@ -81,12 +88,12 @@ func (t *target) matches(node *corev1.Node) (bool, error) {
 	return false, nil
 }
 
-func compile(api *resourceapi.ResourceSlice) *Slice {
+// compile works a slice out. before is an older version of it, or nil.
+func compile(api *resourceapi.ResourceSlice, before *Slice) *Slice {
 	spec := &api.Spec
 	s := &Slice{
 		API:                    api,
 		target:                 newTarget(spec.NodeName, spec.AllNodes, spec.NodeSelector),
-		names:                  make([]draapi.UniqueString, len(spec.Devices)),
 		definesCounters:        len(spec.SharedCounters) > 0,
 		setsPerDeviceSelection: spec.PerDeviceNodeSelection != nil,
 	}
@@ -97,9 +104,10 @@ func compile(api *resourceapi.ResourceSlice) *Slice {
 	if perDevice {
 		s.perDevice = make([]target, len(spec.Devices))
 	}
+	s.nameDevices(before)
 	for i := range spec.Devices {
 		device := &spec.Devices[i]
-		s.names[i] = draapi.MakeUniqueString(device.Name)
+		s.drawsCounters = s.drawsCounters || len(device.ConsumesCounters) > 0
 		for _, consumption := range device.ConsumesCounters {
 			if len(consumption.CompatibilityGroups) > 0 {
 				s.usesGroups = true
@@ -110,6 +118,51 @@ func compile(api *resourceapi.ResourceSlice) *Slice {
 		}
 	}
 	return s
+}
+
+// nameDevices interns the devices' names. Most updates of a slice change no
+// name, and comparing is cheaper than interning.
+func (s *Slice) nameDevices(before *Slice) {
+	devices := s.API.Spec.Devices
+	same := 0
+	if before != nil {
+		for same < len(devices) && same < len(before.names) && devices[same].Name == before.API.Spec.Devices[same].Name {
+			same++
+		}
+		if same == len(devices) && same == len(before.names) {
+			s.names, s.repeated = before.names, before.repeated
+			return
+		}
+	}
+	s.names = make([]draapi.UniqueString, len(devices))
+	for i := range devices {
+		if i < same {
+			s.names[i] = before.names[i]
+		} else {
+			s.names[i] = draapi.MakeUniqueString(devices[i].Name)
+		}
+	}
+	s.repeated, _ = firstRepeated(s.names)
+}
+
+// firstRepeated returns the first place whose name an earlier place has.
+func firstRepeated(names []draapi.UniqueString) (place int, found bool) {
+	const few = 16
+	if len(names) <= few {
+		for i := range names {
+			if slices.Contains(names[:i], names[i]) {
+				return i, true
+			}
+		}
+		return 0, false
+	}
+	seen := make(map[draapi.UniqueString]struct{}, len(names))
+	for i, name := range names {
+		if seen[name] = struct{}{}; len(seen) == i {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // reaches says whether the node reaches the slice, or some device of it.

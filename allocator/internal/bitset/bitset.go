@@ -36,6 +36,44 @@ func Full(n int) Set {
 	return s
 }
 
+// Split makes the sets empty, with room for that many words each, in one allocation.
+func Split(words int, sets ...*Set) {
+	memory := make(Set, len(sets)*words)
+	for i, s := range sets {
+		*s = memory[i*words : (i+1)*words : (i+1)*words]
+	}
+}
+
+// Pack moves sets of one length, which nobody may change from here on, into as
+// little memory as possible. Empty ones take none while they are short.
+func Pack(sets ...*Set) {
+	if len(sets) == 0 {
+		return
+	}
+	words, full := len(*sets[0]), 0
+	for _, s := range sets {
+		if !s.Empty() {
+			full++
+		}
+	}
+	empty := Set(nothing[:min(words, len(nothing))])
+	if full < len(sets) && words > len(nothing) {
+		empty = make(Set, words)
+	}
+	memory := make(Set, full*words)
+	for _, s := range sets {
+		if s.Empty() {
+			*s = empty[:words:words]
+			continue
+		}
+		copy(memory, *s)
+		*s, memory = memory[:words:words], memory[words:]
+	}
+}
+
+// nothing is what short empty sets are packed into. It stays empty.
+var nothing [16]uint64
+
 // Fill makes [0, n) the members; the set's length is Words(n).
 func (s Set) Fill(n int) {
 	for i := range s {

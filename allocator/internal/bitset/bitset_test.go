@@ -136,3 +136,38 @@ func BenchmarkNextAndNot(b *testing.B) {
 		})
 	}
 }
+
+func TestPackedSetsAreTheSame(t *testing.T) {
+	for seed := range uint64(500) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		n := random.IntN(20 * WordBits)
+		var a, b, c Set
+		sets := []*Set{&a, &b, &c}
+		Split(Words(n), sets...)
+		for _, s := range sets {
+			if len(*s) != Words(n) || !s.Empty() {
+				t.Fatalf("seed %d: a new set for %d members is %v with %d words", seed, n, s, len(*s))
+			}
+			if n > 0 && random.IntN(2) == 0 {
+				s.Add(random.IntN(n))
+				s.Add(n - 1)
+			}
+		}
+		want := []Set{a.Clone(), b.Clone(), c.Clone()}
+		Pack(sets...)
+		for i, s := range sets {
+			if !s.Equal(want[i]) || cap(*s) != len(*s) {
+				t.Fatalf("seed %d: set %d of %d members is %v with room for %d words, want %v", seed, i, n, s, cap(*s), want[i])
+			}
+		}
+	}
+}
+
+// A node's pool has seven sets, of which most are empty.
+func TestShortEmptySetsTakeNoMemory(t *testing.T) {
+	a, b, c := New(8), New(8), New(8)
+	Pack(&a, &b, &c)
+	if &a[0] != &b[0] || &b[0] != &c[0] {
+		t.Error("empty sets of one length do not share their memory")
+	}
+}

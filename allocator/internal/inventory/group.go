@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	draapi "k8s.io/dynamic-resource-allocation/api"
@@ -62,8 +64,9 @@ type group struct {
 	// nodes are the nodes that some slice names, sorted.
 	nodes []string
 	// shared: some slice does not name one node.
-	shared   bool
-	variants [numVariants]groupVariant
+	shared bool
+	// variants are made when they are asked for.
+	variants [numVariants]atomic.Pointer[groupVariant]
 }
 
 // newGroup takes all slices of one pool, of all generations.
@@ -106,14 +109,15 @@ func compareSlices(a, b *Slice) int {
 	return cmp.Or(cmp.Compare(a.API.Name, b.API.Name), cmp.Compare(a.API.UID, b.API.UID))
 }
 
-// groupVariant is a group under one setting of the features.
+// groupVariant is a group under one setting of the features. A node's group has
+// one slice and a scheduler one setting, so there are as many of these as nodes:
+// lists that are equal are shared, and a map is made only where it is needed.
 type groupVariant struct {
-	once sync.Once
 	// visible are the slices that the allocator understands.
 	visible []*Slice
-	// local are the indices in visible of the slices that name a node; open are all others.
-	local map[string][]int
-	open  []int
+	// local are the indices in visible of the slices that name a node, by the
+	// node's name and then in order; open are all others.
+	local, open []int
 	// all counts towards completeness: what is visible, and the slices with
 	// counters even while those are not understood. As upstream has it,
 	// slices with compatibility groups do not count while those are off.
@@ -128,32 +132,61 @@ type groupVariant struct {
 }
 
 func (g *group) variant(v Variant) *groupVariant {
-	gv := &g.variants[v.number()]
-	gv.once.Do(func() {
-		gv.local = make(map[string][]int)
-		for _, s := range g.slices {
-			if s.usesGroups && !v.CompatibilityGroups {
-				continue
-			}
-			gv.all = append(gv.all, s)
-			if !v.Partitionable && (s.setsPerDeviceSelection || s.definesCounters) {
-				continue
-			}
-			if s.target.kind == targetNodeName {
-				gv.local[s.target.nodeName] = append(gv.local[s.target.nodeName], len(gv.visible))
-			} else {
-				gv.open = append(gv.open, len(gv.visible))
-			}
-			gv.visible = append(gv.visible, s)
+	known := &g.variants[v.number()]
+	gv := known.Load()
+	if gv == nil {
+		gv = newVariant(g.slices, v)
+		if !known.CompareAndSwap(nil, gv) {
+			gv = known.Load() // Somebody was faster.
 		}
+	}
+	return gv
+}
+
+func newVariant(all []*Slice, v Variant) *groupVariant {
+	gv := &groupVariant{
+		all: without(all, func(s *Slice) bool { return s.usesGroups && !v.CompatibilityGroups }),
+	}
+	gv.visible = without(gv.all, func(s *Slice) bool {
+		return !v.Partitionable && (s.setsPerDeviceSelection || s.definesCounters)
+	})
+	for i, s := range gv.visible {
+		if s.target.kind == targetNodeName {
+			gv.local = append(gv.local, i)
+		} else {
+			gv.open = append(gv.open, i)
+		}
+	}
+	slices.SortStableFunc(gv.local, func(a, b int) int {
+		return strings.Compare(gv.visible[a].target.nodeName, gv.visible[b].target.nodeName)
 	})
 	return gv
+}
+
+// without returns the list itself if none is to be left out.
+func without(list []*Slice, leftOut func(*Slice) bool) []*Slice {
+	if !slices.ContainsFunc(list, leftOut) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), leftOut)
+}
+
+// named returns the indices in visible of the slices that name a node. They are
+// a part of local, without room to append.
+func (gv *groupVariant) named(node string) []int {
+	compare := func(i int, name string) int { return strings.Compare(gv.visible[i].target.nodeName, name) }
+	first, _ := slices.BinarySearchFunc(gv.local, node, compare)
+	end := first
+	for end < len(gv.local) && compare(gv.local[end], node) == 0 {
+		end++
+	}
+	return gv.local[first:end:end]
 }
 
 // poolFor returns the pool as the node sees it, nil where it reaches no slice.
 func (g *group) poolFor(node *corev1.Node, v Variant) (*Pool, error) {
 	gv := g.variant(v)
-	reached := gv.local[node.Name]
+	reached := gv.named(node.Name)
 	if len(gv.open) > 0 {
 		reached = slices.Clone(reached)
 		for _, i := range gv.open {

@@ -18,13 +18,15 @@ import (
 type Node struct {
 	index.Domain
 	Pools []*Pool
-	// Reach says for each pool which of its PerDevice devices the node reaches.
+	// Reach says for each pool which of its PerDevice devices the node reaches. It
+	// is read-only.
 	Reach []Reach
 
 	// selective: node selectors had a say in what the node reaches.
 	selective bool
-	labels    map[string]string
-	shared    *sharedPools
+	// labels are those that the node had; nil unless selective.
+	labels map[string]string
+	shared *sharedPools
 }
 
 // Reach is the answer of the devices that name their nodes themselves.
@@ -37,7 +39,7 @@ type Reach struct {
 }
 
 func newNode(node *corev1.Node, groups []*group, shared *sharedPools, v Variant) (*Node, error) {
-	n := &Node{labels: maps.Clone(node.Labels), shared: shared, selective: len(shared.groups) > 0}
+	n := &Node{shared: shared, selective: len(shared.groups) > 0}
 	var bound []*Pool
 	for _, g := range groups {
 		pool, err := g.poolFor(node, v)
@@ -53,16 +55,34 @@ func newNode(node *corev1.Node, groups []*group, shared *sharedPools, v Variant)
 	}
 	n.Pools = append(n.Pools, bound...)
 	plain := make([]*index.Pool, len(n.Pools))
-	n.Reach = make([]Reach, len(n.Pools))
+	n.Reach = noReach(len(n.Pools))
+	own := false
 	for i, pool := range n.Pools {
 		plain[i] = &pool.Pool
 		if !pool.PerDevice.Empty() {
+			if !own {
+				n.Reach, own = make([]Reach, len(n.Pools)), true
+			}
 			n.Reach[i] = pool.reach(node)
 			n.selective = true
 		}
 	}
+	if n.selective {
+		n.labels = maps.Clone(node.Labels)
+	}
 	n.Domain = index.NewDomain(plain)
 	return n, nil
+}
+
+// nothingSaid is what nodes share that reach no device with nodes of its own.
+var nothingSaid [16]Reach
+
+// noReach returns the Reach of that many pools without such devices. It is read-only.
+func noReach(pools int) []Reach {
+	if pools > len(nothingSaid) {
+		return make([]Reach, pools)
+	}
+	return nothingSaid[:pools:pools]
 }
 
 func (p *Pool) reach(node *corev1.Node) Reach {

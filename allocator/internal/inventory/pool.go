@@ -90,12 +90,7 @@ func (g *group) build(gv *groupVariant, reached []*Slice, v Variant) *Pool {
 	} else if int64(len(gv.all)) != g.count {
 		return p.unusable(reached, index.Incomplete, fmt.Sprintf("%d of %d slices are published", len(gv.all), g.count))
 	}
-	for _, s := range reached {
-		if v.Partitionable && s.definesCounters {
-			continue
-		}
-		p.slices = append(p.slices, s)
-	}
+	p.slices = without(reached, func(s *Slice) bool { return v.Partitionable && s.definesCounters })
 	if name, duplicate := p.duplicateName(); duplicate {
 		return p.unusable(reached, index.Invalid, fmt.Sprintf("duplicate device name %s", name))
 	}
@@ -146,13 +141,11 @@ func (p *Pool) number() {
 		p.starts[i+1] = p.starts[i] + len(s.names)
 	}
 	p.Devices = p.starts[len(p.slices)]
-	sets := []*bitset.Set{
+	sets := [...]*bitset.Set{
 		&p.MultiAllocatable, &p.ConsumesCounters, &p.Binding, &p.SkipsNodeOperations,
 		&p.Tainted, &p.PerDevice, &p.Metered,
 	}
-	for _, set := range sets {
-		*set = bitset.New(p.Devices)
-	}
+	bitset.Split(bitset.Words(p.Devices), sets[:]...)
 	if p.members != nil {
 		p.Counters = &p.members.Counters
 		p.MemberOf = make([]int, 0, p.Devices)
@@ -166,6 +159,7 @@ func (p *Pool) number() {
 			}
 		}
 	}
+	bitset.Pack(sets[:]...)
 }
 
 func (p *Pool) numberSlice(s *Slice, start int) {

@@ -14,7 +14,7 @@ var errGone = errors.New("the pod is gone")
 func TestWaitingEndsWithTheContext(t *testing.T) {
 	ev, m := newEvaluator(), &Memo{}
 	const expression = `device.driver == "gpu.example.com"`
-	busy := m.entry(memoKey{cache: ev.Cache, expression: expression})
+	_, busy := m.verdictOrEntry(memoKey{cache: ev.Cache, expression: expression})
 	busy.lock <- struct{}{}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errGone)

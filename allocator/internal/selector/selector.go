@@ -22,7 +22,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -63,114 +62,30 @@ type Derived struct {
 	Fault      bitset.Set
 }
 
-// Memo remembers the verdicts and derived attributes of one pool's devices. Its
-// zero value is empty. It is safe for concurrent use.
-type Memo struct {
-	mu      sync.Mutex
-	entries map[memoKey]*memoEntry
-	// odd are the devices with an attribute that cannot be converted; nil until
-	// somebody needs to know.
-	odd atomic.Pointer[bitset.Set]
-}
-
-type memoKey struct {
-	cache      *cel.Cache
-	expression string
-	derived    bool
-}
-
-// memoEntry is what is known so far of one expression.
-type memoEntry struct {
-	// lock has room for the one who evaluates: unlike a mutex it can be waited
-	// for under a context.
-	lock chan struct{}
-	// done is the number of devices that have been asked. A context that ends
-	// leaves the others for the next caller, so that each gets further.
-	done    int
-	verdict Verdict
-	derived Derived
-}
-
-// acquire returns the context's cause if that ends before the entry is free.
-func (e *memoEntry) acquire(ctx context.Context) error {
-	select {
-	case e.lock <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case e.lock <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (e *memoEntry) release() { <-e.lock }
-
-// maxEntries bounds what one pool remembers. A cluster uses a few dozen
-// expressions; what is forgotten is made again from Shapes.
-const maxEntries = 64
-
-func (m *Memo) entry(key memoKey) *memoEntry {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e, ok := m.entries[key]
-	if !ok {
-		if m.entries == nil || len(m.entries) >= maxEntries {
-			m.entries = make(map[memoKey]*memoEntry)
-		}
-		e = &memoEntry{lock: make(chan struct{}, 1)}
-		m.entries[key] = e
-	}
-	return e
-}
-
-// noneOdd stands for the usual case, in which all devices can be converted.
-var noneOdd bitset.Set
-
-// oddDevices returns the devices with an attribute that cannot be converted; a
-// set without room means that there is none.
-func (m *Memo) oddDevices(devices Devices) bitset.Set {
-	if known := m.odd.Load(); known != nil {
-		return *known
-	}
-	odd := noneOdd
-	for device := range devices.Len() {
-		if !convertibleDevice(devices.At(device)) {
-			if len(odd) == 0 {
-				odd = bitset.New(devices.Len())
-			}
-			odd.Add(device)
-		}
-	}
-	if len(odd) == 0 {
-		m.odd.Store(&noneOdd)
-	} else {
-		m.odd.Store(&odd)
-	}
-	return odd
-}
-
 // Verdict returns what a selector says about the devices. The only error is the
 // context's: then what was found so far is remembered, and the next call goes on
 // from there.
 func (ev *Evaluator) Verdict(ctx context.Context, m *Memo, expression string, devices Devices) (Verdict, error) {
-	e := m.entry(memoKey{cache: ev.Cache, expression: expression})
+	key := memoKey{cache: ev.Cache, expression: expression}
+	verdict, e := m.verdictOrEntry(key)
+	if e == nil {
+		return verdict, nil
+	}
 	if err := e.acquire(ctx); err != nil {
 		return Verdict{}, err
 	}
 	defer e.release()
+	if e.complete {
+		return e.verdict, nil
+	}
 	n := devices.Len()
 	if e.verdict.Match == nil {
-		e.verdict = Verdict{Match: bitset.New(n), Fault: bitset.New(n)}
-	}
-	if e.done == n {
-		return e.verdict, nil
+		bitset.Split(bitset.Words(n), &e.verdict.Match, &e.verdict.Fault)
 	}
 	compiled, err := ev.compile(expression)
 	if err != nil {
-		e.verdict.Fault, e.done = bitset.Full(n), n
+		e.verdict.Fault.Fill(n)
+		m.finish(e)
 		return e.verdict, nil
 	}
 	err = ev.onEach(ctx, m, e, devices, ev.shapesOf(&compiled, expression, false), func(input cel.Device) (met shape, err error) {
@@ -187,6 +102,7 @@ func (ev *Evaluator) Verdict(ctx context.Context, m *Memo, expression string, de
 	if err != nil {
 		return Verdict{}, err
 	}
+	m.finish(e)
 	return e.verdict, nil
 }
 
@@ -194,7 +110,7 @@ func (ev *Evaluator) Verdict(ctx context.Context, m *Memo, expression string, de
 // context's: then what was found so far is remembered, and the next call goes on
 // from there.
 func (ev *Evaluator) Derived(ctx context.Context, m *Memo, expression string, devices Devices) (Derived, error) {
-	e := m.entry(memoKey{cache: ev.Cache, expression: expression, derived: true})
+	_, e := m.verdictOrEntry(memoKey{cache: ev.Cache, expression: expression, derived: true})
 	if err := e.acquire(ctx); err != nil {
 		return Derived{}, err
 	}

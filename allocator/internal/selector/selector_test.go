@@ -247,12 +247,31 @@ func TestMemoryIsBounded(t *testing.T) {
 	ev, m, devices := &Evaluator{}, &Memo{}, models("a")
 	for i := range 3 * maxEntries {
 		verdict(t, ev, m, fmt.Sprint(i), devices)
-		if n := len(m.entries); n > maxEntries {
+		if _, err := ev.Derived(context.Background(), m, fmt.Sprint(i), devices); err != nil {
+			t.Fatal(err)
+		}
+		entries := 0
+		for e := m.entries; e != nil; e = e.next {
+			entries++
+		}
+		if n := max(len(m.verdicts), entries); n > maxEntries {
 			t.Fatalf("after %d expressions %d are remembered, the bound is %d", i+1, n, maxEntries)
 		}
 	}
 	if got := verdict(t, newEvaluator(), m, isA, devices); got.Match.String() != "{0}" {
 		t.Errorf("after many expressions the verdict is %v", got)
+	}
+}
+
+// What is kept of a verdict is its sets alone.
+func TestACompleteVerdictLeavesNoEntry(t *testing.T) {
+	ev, m := newEvaluator(), &Memo{}
+	first := verdict(t, ev, m, isA, models("a", "b"))
+	if m.entries != nil || len(m.verdicts) != 1 {
+		t.Errorf("%d verdicts and an entry %v are kept, want 1 and none", len(m.verdicts), m.entries)
+	}
+	if again := verdict(t, ev, m, isA, models("a", "b")); &again.Match[0] != &first.Match[0] {
+		t.Error("a complete verdict was made again")
 	}
 }
 

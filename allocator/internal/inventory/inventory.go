@@ -23,8 +23,10 @@ import (
 // The order of a list means nothing: upstream's tracker lists in random order,
 // so everything is sorted by name here.
 type Inventory struct {
-	mu     sync.Mutex
-	epoch  uint64
+	mu sync.Mutex
+	// list is a copy of the latest list, and at has the entry of each place in it.
+	list   []*resourceapi.ResourceSlice
+	at     []*entry
 	known  map[*resourceapi.ResourceSlice]*entry
 	byUID  map[types.UID]*Slice
 	pools  map[poolKey]*knownPool
@@ -32,12 +34,23 @@ type Inventory struct {
 }
 
 // entry is a slice of the latest list.
+//
+// Invariant: outside of mark, times is the number of places in at that have the
+// entry, and never 0; before and next are zero.
 type entry struct {
+	// api is the pointer in the list; slice.API may be an older copy.
+	api   *resourceapi.ResourceSlice
 	slice *Slice
-	key   poolKey
-	// epoch of the last list that held the pointer, and how often it did.
-	epoch uint64
-	times int
+	times int32
+	// before is what times was in the list before; next links entries of which
+	// that may differ. Both are for mark.
+	before int32
+	next   *entry
+}
+
+// key is the pool of the slice. A copy of the same content has the same.
+func (e *entry) key() poolKey {
+	return poolKey{driver: e.slice.API.Spec.Driver, pool: e.slice.API.Spec.Pool.Name}
 }
 
 // knownPool is a pool of the latest list.
@@ -55,6 +68,7 @@ func New() *Inventory {
 
 // forget empties the inventory.
 func (inv *Inventory) forget() {
+	inv.list, inv.at = nil, nil
 	inv.known = make(map[*resourceapi.ResourceSlice]*entry)
 	inv.byUID = make(map[types.UID]*Slice)
 	inv.pools = make(map[poolKey]*knownPool)
@@ -62,7 +76,8 @@ func (inv *Inventory) forget() {
 }
 
 // Sync returns the snapshot of a list of slices. It costs a look at every
-// pointer, and beyond that only the pools whose slices changed.
+// pointer, one in a map for each that is not where it was in the list before,
+// and beyond that only the pools whose slices changed.
 func (inv *Inventory) Sync(list []*resourceapi.ResourceSlice) (*Snapshot, error) {
 	if i := slices.Index(list, nil); i >= 0 {
 		return nil, fmt.Errorf("resource slice %d of %d is nil", i+1, len(list))
@@ -86,44 +101,66 @@ func (inv *Inventory) Sync(list []*resourceapi.ResourceSlice) (*Snapshot, error)
 // mark brings known and pools up to date and returns the pools whose slices may
 // have changed.
 func (inv *Inventory) mark(list []*resourceapi.ResourceSlice) map[poolKey]bool {
-	inv.epoch++
-	changed := make(map[poolKey]bool)
-	seen := 0
-	repeated := make(map[*entry]int)
-	for _, api := range list {
+	end := &entry{} // So that next is nil only for what is not linked.
+	touched := end
+	touch := func(e *entry, more int32) {
+		if e.next == nil {
+			e.before, e.next = e.times, touched
+			touched = e
+		}
+		e.times += more
+	}
+	// All that comes is counted before anything goes: a fresh copy takes over what
+	// was compiled for the one before.
+	for i, api := range list {
+		replaces := i < len(inv.list)
+		if replaces {
+			if inv.list[i] == api {
+				continue
+			}
+			touch(inv.at[i], -1)
+		}
 		e, ok := inv.known[api]
 		if !ok {
 			e = inv.add(api)
-			changed[e.key] = true
 		}
-		if e.epoch == inv.epoch {
-			repeated[e]++
-			continue
-		}
-		seen++
-		e.epoch, e.slice.epoch = inv.epoch, inv.epoch
-		if e.times != 1 {
-			changed[e.key] = true
-			e.times = 1
+		touch(e, +1)
+		if replaces {
+			inv.list[i], inv.at[i] = api, e
+		} else {
+			inv.list, inv.at = append(inv.list, api), append(inv.at, e)
 		}
 	}
-	for e, more := range repeated {
-		e.times += more
-		changed[e.key] = true
+	for _, e := range inv.at[len(list):] {
+		touch(e, -1)
 	}
-	if seen < len(inv.known) {
-		for api, e := range inv.known {
-			if e.epoch != inv.epoch {
-				changed[e.key] = true
-				inv.remove(api, e)
+	inv.list, inv.at = cut(inv.list, len(list)), cut(inv.at, len(list))
+	var changed map[poolKey]bool
+	for e := touched; e != end; {
+		if e.times != e.before {
+			if changed == nil {
+				changed = make(map[poolKey]bool)
 			}
+			changed[e.key()] = true
 		}
+		if e.times == 0 {
+			inv.remove(e)
+		}
+		next := e.next
+		e.before, e.next = 0, nil
+		e = next
 	}
 	return changed
 }
 
+// cut shortens a list and lets go of the rest.
+func cut[T any](list []*T, n int) []*T {
+	clear(list[n:])
+	return list[:n]
+}
+
 func (inv *Inventory) add(api *resourceapi.ResourceSlice) *entry {
-	e := &entry{key: poolKey{driver: api.Spec.Driver, pool: api.Spec.Pool.Name}, times: 1}
+	e := &entry{api: api}
 	identified := api.UID != "" && api.ResourceVersion != ""
 	var before *Slice
 	if identified {
@@ -137,23 +174,26 @@ func (inv *Inventory) add(api *resourceapi.ResourceSlice) *entry {
 			inv.byUID[api.UID] = e.slice
 		}
 	}
+	e.slice.entries++
 	inv.known[api] = e
-	pool := inv.pools[e.key]
+	key := e.key()
+	pool := inv.pools[key]
 	if pool == nil {
 		pool = &knownPool{}
-		inv.pools[e.key] = pool
+		inv.pools[key] = pool
 	}
 	pool.entries = append(pool.entries, e)
 	return e
 }
 
-func (inv *Inventory) remove(api *resourceapi.ResourceSlice, e *entry) {
-	delete(inv.known, api)
+func (inv *Inventory) remove(e *entry) {
+	delete(inv.known, e.api)
 	// A fresh copy of the same content may have taken over what was compiled.
-	if inv.byUID[api.UID] == e.slice && e.slice.epoch != inv.epoch {
-		delete(inv.byUID, api.UID)
+	e.slice.entries--
+	if uid := e.slice.API.UID; inv.byUID[uid] == e.slice && e.slice.entries == 0 {
+		delete(inv.byUID, uid)
 	}
-	pool := inv.pools[e.key]
+	pool := inv.pools[e.key()]
 	pool.entries = slices.DeleteFunc(pool.entries, func(other *entry) bool { return other == e })
 }
 

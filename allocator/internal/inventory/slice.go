@@ -29,8 +29,9 @@ type Slice struct {
 	drawsCounters bool
 	// usesGroups: some device names a compatibility group.
 	usesGroups bool
-	// epoch is the last Sync that met the slice; it belongs to Inventory.
-	epoch uint64
+	// entries is the number of pointers in the latest list that are this slice; it
+	// belongs to Inventory.
+	entries int
 	// setsPerDeviceSelection: the API field is there, true or not.
 	setsPerDeviceSelection bool
 }

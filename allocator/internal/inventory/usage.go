@@ -11,22 +11,25 @@ import (
 
 // Usage is what the allocated claims hold of the devices, for one allocated
 // state. It is worked out for a pool when the pool is first asked about; the
-// state must not change. Usage is safe for concurrent use.
+// state must not change. Usage is safe for concurrent use, and is not copied
+// once it is used. Only State has to be set.
 type Usage struct {
-	state schedulerapi.AllocatedState
+	State schedulerapi.AllocatedState
 
 	sharedOnce sync.Once
 	shared     map[schedulerapi.DeviceID]struct{}
 
-	mu    sync.Mutex
-	pools map[*Pool]*PoolUsage
-	left  map[*members]countersUsage
+	mu sync.Mutex
+	// first is the first pool that was asked about: often there is no other, and
+	// then there need not be a map.
+	first      *Pool
+	firstUsage PoolUsage
+	pools      map[*Pool]*PoolUsage
+	left       map[*members]countersUsage
 }
 
 // NewUsage wraps an allocated state, without looking at it.
-func NewUsage(state schedulerapi.AllocatedState) *Usage {
-	return &Usage{state: state, pools: make(map[*Pool]*PoolUsage), left: make(map[*members]countersUsage)}
-}
+func NewUsage(state schedulerapi.AllocatedState) *Usage { return &Usage{State: state} }
 
 // PoolUsage is the usage of one pool's devices. It is shared and read-only.
 type PoolUsage struct {
@@ -42,32 +45,72 @@ type PoolUsage struct {
 
 // Pool returns the usage of a pool.
 func (u *Usage) Pool(p *Pool) *PoolUsage {
-	u.mu.Lock()
-	usage, ok := u.pools[p]
-	u.mu.Unlock()
-	if ok {
+	if words := bitset.Words(p.Devices); p.members == nil && words < len(unused) && u.nothing() {
+		return &unused[words]
+	}
+	if usage := u.known(p); usage != nil {
 		return usage
 	}
-	usage = u.work(p)
+	worked := u.work(p)
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if u.first == nil {
+		u.first, u.firstUsage = p, worked
+	}
+	if u.first == p {
+		return &u.firstUsage
+	}
+	if u.pools == nil {
+		u.pools = make(map[*Pool]*PoolUsage)
+	}
+	usage := new(PoolUsage)
+	*usage = worked
 	u.pools[p] = usage
 	return usage
 }
 
+// known returns what was worked out before, or nil.
+func (u *Usage) known(p *Pool) *PoolUsage {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.first == p {
+		return &u.firstUsage
+	}
+	return u.pools[p]
+}
+
+// nothing says that no device is allocated in any way.
+func (u *Usage) nothing() bool { return len(u.State.AllocatedDevices) == 0 && !u.anyShared() }
+
+func (u *Usage) anyShared() bool {
+	return len(u.State.AllocatedSharedDeviceIDs) > 0 || len(u.State.AggregatedCapacity) > 0
+}
+
+// unused has the usage of pools of which nothing is used, by the words of their
+// sets. Nobody writes to it. Larger pools have their own.
+var unused = func() (usages [65]PoolUsage) {
+	empty := make(bitset.Set, len(usages))
+	for words := range usages {
+		usages[words] = PoolUsage{InUse: empty[:words:words], Shared: empty[:words:words]}
+	}
+	return usages
+}()
+
 // Consumed returns what the shares of a device have taken of its capacity; nil
 // where nothing is recorded. The result must not be modified.
 func (u *Usage) Consumed(id schedulerapi.DeviceID) schedulerapi.ConsumedCapacity {
-	return u.state.AggregatedCapacity[id]
+	return u.State.AggregatedCapacity[id]
 }
 
-func (u *Usage) work(p *Pool) *PoolUsage {
-	usage := &PoolUsage{InUse: bitset.New(p.Devices), Shared: bitset.New(p.Devices)}
-	anyShared := len(u.state.AllocatedSharedDeviceIDs) > 0 || len(u.state.AggregatedCapacity) > 0
-	if len(u.state.AllocatedDevices) > 0 || anyShared {
+func (u *Usage) work(p *Pool) PoolUsage {
+	words := bitset.Words(p.Devices)
+	sets := make(bitset.Set, 2*words)
+	usage := PoolUsage{InUse: sets[:words:words], Shared: sets[words:]}
+	anyShared := u.anyShared()
+	if len(u.State.AllocatedDevices) > 0 || anyShared {
 		for device := range p.Devices {
 			id := p.DeviceID(device)
-			if u.state.AllocatedDevices.Has(id) {
+			if u.State.AllocatedDevices.Has(id) {
 				usage.InUse.Add(device)
 			}
 			if anyShared && u.isShared(id) {
@@ -86,12 +129,12 @@ func (u *Usage) work(p *Pool) *PoolUsage {
 // isShared says whether any share of the device is known, be it by its ID or
 // only by what it consumes.
 func (u *Usage) isShared(id schedulerapi.DeviceID) bool {
-	if _, found := u.state.AggregatedCapacity[id]; found {
+	if _, found := u.State.AggregatedCapacity[id]; found {
 		return true
 	}
 	u.sharedOnce.Do(func() {
-		u.shared = make(map[schedulerapi.DeviceID]struct{}, len(u.state.AllocatedSharedDeviceIDs))
-		for id := range u.state.AllocatedSharedDeviceIDs {
+		u.shared = make(map[schedulerapi.DeviceID]struct{}, len(u.State.AllocatedSharedDeviceIDs))
+		for id := range u.State.AllocatedSharedDeviceIDs {
 			u.shared[id.GetDeviceID()] = struct{}{}
 		}
 	})
@@ -113,11 +156,14 @@ func (u *Usage) counters(m *members) countersUsage {
 	if !ok {
 		usage.allocated = bitset.New(m.Members)
 		for _, member := range m.drawing {
-			if u.state.AllocatedDevices.Has(member.id) || u.isShared(member.id) {
+			if u.State.AllocatedDevices.Has(member.id) || u.isShared(member.id) {
 				usage.allocated.Add(member.number)
 			}
 		}
 		usage.left = m.Left(usage.allocated)
+		if u.left == nil {
+			u.left = make(map[*members]countersUsage)
+		}
 		u.left[m] = usage
 	}
 	return usage

@@ -7,9 +7,10 @@ import (
 	"github.com/dray-dev/dray/allocator/internal/search"
 )
 
-// Scratch is the memory of Bind, for use by one binding after the other: what
-// Bind returned before is overwritten. The zero value is ready.
+// Scratch is the memory of Compile and of Bind, for use by one after the other:
+// each overwrites what it returned before. The zero value is ready.
 type Scratch struct {
+	claims Claims
 	bound  Bound
 	binder binder
 	// words are handed out as sets; used of them are taken.

@@ -99,7 +99,7 @@ func (inv *Inventory) NewAllocator(
 	a = &Allocator{
 		features:         request.Features(features),
 		snapshot:         snapshot,
-		usage:            inventory.Usage{State: allocatedState},
+		usage:            inventory.Usage{State: allocatedState, ConsumableCapacity: features.ConsumableCapacity},
 		evaluator:        selector.Evaluator{Cache: celCache, Shapes: &inv.shapes},
 		shareID:          inv.shareID,
 		memory:           &inv.memory,

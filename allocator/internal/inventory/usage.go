@@ -15,7 +15,11 @@ import (
 // once it is used. Only State has to be set.
 type Usage struct {
 	State schedulerapi.AllocatedState
+	// ConsumableCapacity: the feature is on, so that devices which allow it are
+	// shared. Of those fewer shares have to be known (PoolUsage.Shared).
+	ConsumableCapacity bool
 
+	// shared are the devices with shares that consume nothing.
 	sharedOnce sync.Once
 	shared     map[schedulerapi.DeviceID]struct{}
 
@@ -35,7 +39,9 @@ func NewUsage(state schedulerapi.AllocatedState) *Usage { return &Usage{State: s
 type PoolUsage struct {
 	// InUse: a claim has the device for itself.
 	InUse bitset.Set
-	// Shared: claims have shares of the device.
+	// Shared: claims have shares of the device. It says nothing of a device that
+	// can be shared and draws no counters, for there nothing depends on it: what
+	// is left of the device says whether there is room for one more share.
 	Shared bitset.Set
 	// Left is what the pool's counters still hold, by counter; empty without counters.
 	Left index.Amounts
@@ -106,17 +112,15 @@ func (u *Usage) work(p *Pool) PoolUsage {
 	words := bitset.Words(p.Devices)
 	sets := make(bitset.Set, 2*words)
 	usage := PoolUsage{InUse: sets[:words:words], Shared: sets[words:]}
-	anyShared := u.anyShared()
-	if len(u.State.AllocatedDevices) > 0 || anyShared {
+	if len(u.State.AllocatedDevices) > 0 {
 		for device := range p.Devices {
-			id := p.DeviceID(device)
-			if u.State.AllocatedDevices.Has(id) {
+			if u.State.AllocatedDevices.Has(p.DeviceID(device)) {
 				usage.InUse.Add(device)
 			}
-			if anyShared && u.isShared(id) {
-				usage.Shared.Add(device)
-			}
 		}
+	}
+	if u.anyShared() {
+		u.addShared(usage.Shared, p)
 	}
 	if p.members != nil {
 		counters := u.counters(p.members)
@@ -126,6 +130,18 @@ func (u *Usage) work(p *Pool) PoolUsage {
 	return usage
 }
 
+// addShared adds the devices of which there are shares. To find a share of which
+// nothing but its ID is recorded, the IDs of the whole cluster have to be read:
+// that is not done for devices of which it does not matter.
+func (u *Usage) addShared(shared bitset.Set, p *Pool) {
+	for device := range p.Devices {
+		pointless := u.ConsumableCapacity && p.MultiAllocatable.Has(device) && !p.ConsumesCounters.Has(device)
+		if !pointless && u.isShared(p.DeviceID(device)) {
+			shared.Add(device)
+		}
+	}
+}
+
 // isShared says whether any share of the device is known, be it by its ID or
 // only by what it consumes.
 func (u *Usage) isShared(id schedulerapi.DeviceID) bool {
@@ -133,9 +149,12 @@ func (u *Usage) isShared(id schedulerapi.DeviceID) bool {
 		return true
 	}
 	u.sharedOnce.Do(func() {
-		u.shared = make(map[schedulerapi.DeviceID]struct{}, len(u.State.AllocatedSharedDeviceIDs))
+		u.shared = make(map[schedulerapi.DeviceID]struct{})
 		for id := range u.State.AllocatedSharedDeviceIDs {
-			u.shared[id.GetDeviceID()] = struct{}{}
+			device := id.GetDeviceID()
+			if _, found := u.State.AggregatedCapacity[device]; !found {
+				u.shared[device] = struct{}{}
+			}
 		}
 	})
 	_, found := u.shared[id]

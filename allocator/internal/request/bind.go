@@ -58,7 +58,8 @@ type binder struct {
 	// multi are the devices that can be shared, while that feature is on.
 	multi  bitset.Set
 	shares []*deviceShares
-	// sharesOf is the index in shares by position, -1 for none.
+	// sharesOf is the index in shares by position, -1 for none. So are all the
+	// entries behind it that its memory has room for.
 	sharesOf []int32
 }
 
@@ -89,10 +90,7 @@ func (b *binder) bindNode() {
 		}
 	}
 	b.multi = p.MultiAllocatable
-	b.sharesOf = resized(b.sharesOf, p.Width)
-	for i := range b.sharesOf {
-		b.sharesOf[i] = -1
-	}
+	b.forgetShares(p.Width)
 }
 
 func (b *binder) bindClaim(number int, claim *Claim) error {

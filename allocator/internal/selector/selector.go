@@ -81,8 +81,10 @@ type memoEntry struct {
 	// for under a context.
 	lock chan struct{}
 	// done is the number of devices that have been asked. A context that ends
-	// leaves the others for the next caller, so that each gets further.
-	done    int
+	// leaves the others for the next caller, so that each gets further. It is
+	// written under the lock, after what it counts; once all have been asked
+	// nothing here changes, and the rest is read without the lock.
+	done    atomic.Int64
 	verdict Verdict
 	derived Derived
 }
@@ -103,6 +105,9 @@ func (e *memoEntry) acquire(ctx context.Context) error {
 }
 
 func (e *memoEntry) release() { <-e.lock }
+
+// complete says whether all n devices have been asked.
+func (e *memoEntry) complete(n int) bool { return e.done.Load() == int64(n) }
 
 // maxEntries bounds what one pool remembers. A cluster uses a few dozen
 // expressions; what is forgotten is made again from Shapes.
@@ -126,21 +131,24 @@ func (m *Memo) entry(key memoKey) *memoEntry {
 // context's: then what was found so far is remembered, and the next call goes on
 // from there.
 func (ev *Evaluator) Verdict(ctx context.Context, m *Memo, expression string, devices Devices) (Verdict, error) {
-	e := m.entry(memoKey{cache: ev.Cache, expression: expression})
+	e, n := m.entry(memoKey{cache: ev.Cache, expression: expression}), devices.Len()
+	if e.complete(n) {
+		return e.verdict, nil
+	}
 	if err := e.acquire(ctx); err != nil {
 		return Verdict{}, err
 	}
 	defer e.release()
-	n := devices.Len()
 	if e.verdict.Match == nil {
 		e.verdict = Verdict{Match: bitset.New(n), Fault: bitset.New(n)}
 	}
-	if e.done == n {
+	if e.complete(n) { // By whoever had the lock before.
 		return e.verdict, nil
 	}
 	compiled, err := ev.compile(expression)
 	if err != nil {
-		e.verdict.Fault, e.done = bitset.Full(n), n
+		e.verdict.Fault = bitset.Full(n)
+		e.done.Store(int64(n))
 		return e.verdict, nil
 	}
 	err = ev.onEach(ctx, e, devices, ev.shapesOf(&compiled, expression, false), func(input cel.Device) (met shape, err error) {
@@ -164,21 +172,24 @@ func (ev *Evaluator) Verdict(ctx context.Context, m *Memo, expression string, de
 // context's: then what was found so far is remembered, and the next call goes on
 // from there.
 func (ev *Evaluator) Derived(ctx context.Context, m *Memo, expression string, devices Devices) (Derived, error) {
-	e := m.entry(memoKey{cache: ev.Cache, expression: expression, derived: true})
+	e, n := m.entry(memoKey{cache: ev.Cache, expression: expression, derived: true}), devices.Len()
+	if e.complete(n) {
+		return e.derived, nil
+	}
 	if err := e.acquire(ctx); err != nil {
 		return Derived{}, err
 	}
 	defer e.release()
-	n := devices.Len()
 	if e.derived.Fault == nil {
 		e.derived = Derived{Attributes: make([]*resourceapi.DeviceAttribute, n), Fault: bitset.New(n)}
 	}
-	if e.done == n {
+	if e.complete(n) {
 		return e.derived, nil
 	}
 	compiled, err := ev.compileDerived(expression)
 	if err != nil {
-		e.derived.Fault, e.done = bitset.Full(n), n
+		e.derived.Fault = bitset.Full(n)
+		e.done.Store(int64(n))
 		return e.derived, nil
 	}
 	err = ev.onEach(ctx, e, devices, ev.shapesOf(&compiled, expression, true), func(input cel.Device) (met shape, err error) {
@@ -209,10 +220,10 @@ func (ev *Evaluator) shapesOf(compiled *cel.CompilationResult, expression string
 // context's; what was found until then stays in the entry.
 func (ev *Evaluator) onEach(ctx context.Context, e *memoEntry, devices Devices, shapes *shapesOf, evaluate func(cel.Device) (shape, error), met func(device int, met shape)) error {
 	var key []byte
-	for ; e.done < devices.Len(); e.done++ {
+	for device := int(e.done.Load()); device < devices.Len(); device++ {
 		comparable := false
 		if shapes != nil {
-			key, comparable = shapes.reads.appendKey(key[:0], devices.At(e.done), devices.DriverName())
+			key, comparable = shapes.reads.appendKey(key[:0], devices.At(device), devices.DriverName())
 		}
 		outcome, known := shape{}, false
 		if comparable {
@@ -221,7 +232,7 @@ func (ev *Evaluator) onEach(ctx context.Context, e *memoEntry, devices Devices, 
 		if !known {
 			ev.Evaluations.Add(1)
 			var err error
-			outcome, err = evaluate(input(devices, e.done))
+			outcome, err = evaluate(input(devices, device))
 			if err != nil && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -230,7 +241,8 @@ func (ev *Evaluator) onEach(ctx context.Context, e *memoEntry, devices Devices, 
 				shapes.put(key, outcome)
 			}
 		}
-		met(e.done, outcome)
+		met(device, outcome)
+		e.done.Store(int64(device + 1))
 	}
 	return nil
 }

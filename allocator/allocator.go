@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/dray-dev/dray/allocator/internal/inventory"
 	"github.com/dray-dev/dray/allocator/internal/request"
 	"github.com/dray-dev/dray/allocator/internal/result"
-	"github.com/dray-dev/dray/allocator/internal/search"
 	"github.com/dray-dev/dray/allocator/internal/selector"
 )
 
@@ -25,29 +23,16 @@ import (
 type Allocator struct {
 	features  request.Features
 	snapshot  *inventory.Snapshot
-	usage     *inventory.Usage
+	usage     inventory.Usage
 	lister    request.ClassLister
-	evaluator *selector.Evaluator
+	evaluator selector.Evaluator
 	shareID   func() types.UID
 	memory    *sync.Pool
 	// explanationSteps bounds a search of Explain.
 	explanationSteps int64
 
-	// compiled are the claims of the latest call: all nodes are asked about the same.
-	compiled atomic.Pointer[compiledClaims]
-	classes  classes
-	steps    atomic.Int64
-}
-
-// workspace is the memory of one call of Allocate.
-type workspace struct {
-	bind   request.Scratch
-	search search.Scratch
-}
-
-type compiledClaims struct {
-	api    []*resourceapi.ResourceClaim
-	claims *request.Claims
+	classes classes
+	steps   atomic.Int64
 }
 
 // Stats counts work exactly, so that counts can gate a change without noise.
@@ -81,13 +66,13 @@ func (a *Allocator) Allocate(ctx context.Context, node *corev1.Node, claims []*r
 	if err != nil {
 		return nil, selectionError(err)
 	}
-	compiled, err := a.compile(claims)
+	memory := a.memory.Get().(*workspace)
+	defer a.memory.Put(memory) // The solution is in it until it is written.
+	compiled, err := memory.compile(a, claims)
 	if err != nil {
 		return nil, err
 	}
-	memory := a.memory.Get().(*workspace)
-	defer a.memory.Put(memory) // The solution is in it until it is written.
-	bound, err := memory.bind.Bind(ctx, compiled, request.Target{API: node, Node: view, Usage: a.usage, Evaluator: a.evaluator})
+	bound, err := memory.bind.Bind(ctx, compiled, a.target(node, view))
 	if err != nil {
 		return nil, contextError(ctx, err)
 	}
@@ -115,21 +100,9 @@ func (a *Allocator) variant() inventory.Variant {
 	}
 }
 
-// compile reuses what was compiled for the call before, if the claims are the
-// same objects.
-func (a *Allocator) compile(claims []*resourceapi.ResourceClaim) (*request.Claims, error) {
-	if latest := a.compiled.Load(); latest != nil && slices.Equal(latest.api, claims) {
-		return latest.claims, nil
-	}
-	compiled, err := request.Compile(a.features, a.lister, claims)
-	if err != nil {
-		return nil, err
-	}
-	if compiled.Failed {
-		return compiled, nil
-	}
-	a.compiled.Store(&compiledClaims{api: slices.Clone(claims), claims: compiled})
-	return compiled, nil
+// target is a node in the allocator's state of the cluster.
+func (a *Allocator) target(node *corev1.Node, view *inventory.Node) request.Target {
+	return request.Target{API: node, Node: view, Usage: &a.usage, Evaluator: &a.evaluator}
 }
 
 // contextError marks an error that is the context's own.

@@ -115,7 +115,7 @@ func (a *Allocator) explain(ctx context.Context, node *corev1.Node, claims *requ
 	}
 	e, err := explain.Explain(ctx, explain.Question{
 		Claims:   claims,
-		Target:   request.Target{API: node, Node: view, Usage: a.usage, Evaluator: a.evaluator},
+		Target:   a.target(node, view),
 		Remnants: remnants,
 		Steps:    a.explanationSteps,
 		Write: func(b *request.Bound, solution *search.Solution) error {

@@ -99,8 +99,8 @@ func (inv *Inventory) NewAllocator(
 	a = &Allocator{
 		features:         request.Features(features),
 		snapshot:         snapshot,
-		usage:            inventory.NewUsage(allocatedState),
-		evaluator:        &selector.Evaluator{Cache: celCache, Shapes: &inv.shapes},
+		usage:            inventory.Usage{State: allocatedState, ConsumableCapacity: features.ConsumableCapacity},
+		evaluator:        selector.Evaluator{Cache: celCache, Shapes: &inv.shapes},
 		shareID:          inv.shareID,
 		memory:           &inv.memory,
 		classes:          classes{threshold: inv.sharedSteps},

@@ -167,6 +167,10 @@ func daily() []*Family {
 			Test: []Size{size("nodes", 3, "n", 4)}, Gate: size("nodes", 20, "n", 8),
 			Bench: []Size{size("nodes", 500, "n", 8)},
 		}, {
+			Name: "podhard", Title: "the same, each node a hard no", Op: Pod, Build: hardOnEveryNode,
+			Test: []Size{size("nodes", 2, "v", 4), size("nodes", 3, "v", 6)}, Gate: size("nodes", 20, "v", 6),
+			Bench: []Size{size("nodes", 50, "v", 6), size("nodes", 500, "v", 6)},
+		}, {
 			Name: "change", Title: "one slice of 128 devices changes", Op: Change, Build: oneSliceChanges,
 			Test: []Size{size("nodes", 3)}, Gate: size("nodes", 10),
 			Bench: []Size{size("nodes", 100), size("nodes", 1000)},

@@ -19,6 +19,7 @@ const (
 
 func nodeName(i int) string   { return fmt.Sprintf("node-%05d", i) }
 func deviceName(i int) string { return fmt.Sprintf("gpu-%05d", i) }
+func uuid(i int) string       { return fmt.Sprintf("GPU-%08x-1a2b-3c4d", i) }
 
 func newNode(name string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}}
@@ -33,7 +34,7 @@ func newDevices(n int) []resourceapi.Device {
 			Name: deviceName(i),
 			Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{
 				"index": {IntValue: ptr.To(int64(i))},
-				"uuid":  {StringValue: ptr.To(fmt.Sprintf("GPU-%08x-1a2b-3c4d", i))},
+				"uuid":  {StringValue: ptr.To(uuid(i))},
 				"model": {StringValue: ptr.To("a100")},
 			},
 			Capacity: map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse("40Gi")}},

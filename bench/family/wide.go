@@ -33,6 +33,27 @@ func cluster(nodes, devices int) *Case {
 // onePod: a scheduler asks every node of a cluster.
 func onePod(s Size) *Case { return cluster(s.Of("nodes"), s.Of("n")) }
 
+// hardOnEveryNode: every node of a cluster has the devices of noTransversal, but
+// for what tells one device from another. Nobody sees before a search that the
+// claim fits on none of them.
+func hardOnEveryNode(s Size) *Case {
+	c, nodes := noTransversal(s), s.Of("nodes")
+	devices := c.Scenario.Slices[0].Spec.Devices
+	c.Scenario.Nodes, c.Scenario.Slices = nil, nil
+	for i := range nodes {
+		node, own := newNode(nodeName(i)), make([]resourceapi.Device, len(devices))
+		for j := range devices {
+			devices[j].DeepCopyInto(&own[j])
+			own[j].Attributes["uuid"] = resourceapi.DeviceAttribute{StringValue: ptr.To(uuid(i*len(devices) + j))}
+		}
+		c.Scenario.Nodes = append(c.Scenario.Nodes, node)
+		c.Scenario.Slices = append(c.Scenario.Slices, localPool(node.Name, node.Name, own)...)
+	}
+	c.Node = c.Scenario.Nodes[0]
+	c.Steps *= int64(nodes)
+	return c
+}
+
 // selectedPools: pools on the network, each with a selector of nodes that this
 // node does not match, beside the node's own devices.
 func selectedPools(s Size) *Case {

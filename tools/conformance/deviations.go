@@ -84,6 +84,20 @@ func deviationTitles(file string, changes []change) (map[int]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the deviations that justify changed cases: %w", err)
 	}
+	titles, err := readTitles(file, src)
+	if err != nil {
+		return nil, err
+	}
+	for _, ch := range changes {
+		if _, ok := titles[ch.deviation]; !ok {
+			return nil, fmt.Errorf("case %s: changed because of deviation %d, but %s has no heading %q", ch.name, ch.deviation, file, fmt.Sprintf("## %d. …", ch.deviation))
+		}
+	}
+	return titles, nil
+}
+
+// readTitles reads the headings of the file's content, by number.
+func readTitles(file string, src []byte) (map[int]string, error) {
 	titles := map[int]string{}
 	fenced := false
 	for line := range strings.Lines(string(src)) {
@@ -102,11 +116,6 @@ func deviationTitles(file string, changes []change) (map[int]string, error) {
 			return nil, fmt.Errorf("%s: two headings have the number %d", file, number)
 		}
 		titles[number] = m[2]
-	}
-	for _, ch := range changes {
-		if _, ok := titles[ch.deviation]; !ok {
-			return nil, fmt.Errorf("case %s: changed because of deviation %d, but %s has no heading %q", ch.name, ch.deviation, file, fmt.Sprintf("## %d. …", ch.deviation))
-		}
 	}
 	return titles, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,12 +24,17 @@ func mergeGoMod(upstream, allocator []byte, allocatorDir string) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
+	if into.Module == nil || from.Module == nil {
+		return nil, errors.New("a go.mod without a module directive cannot be merged")
+	}
 	if len(into.Replace)+len(from.Replace) > 0 {
 		return nil, fmt.Errorf("a go.mod with replace directives cannot be merged: upstream's has %d, the allocator's %d", len(into.Replace), len(from.Replace))
 	}
 	have := map[string]string{}
 	for _, r := range into.Require {
-		have[r.Mod.Path] = r.Mod.Version
+		if semver.Compare(have[r.Mod.Path], r.Mod.Version) < 0 { // A file may require a module twice.
+			have[r.Mod.Path] = r.Mod.Version
+		}
 	}
 	for _, r := range from.Require {
 		if r.Mod.Path == into.Module.Mod.Path || semver.Compare(have[r.Mod.Path], r.Mod.Version) >= 0 {
@@ -37,6 +43,7 @@ func mergeGoMod(upstream, allocator []byte, allocatorDir string) ([]byte, error)
 		if err := into.AddRequire(r.Mod.Path, r.Mod.Version); err != nil {
 			return nil, err
 		}
+		have[r.Mod.Path] = r.Mod.Version
 	}
 	if err := into.AddRequire(from.Module.Mod.Path, "v0.0.0"); err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func parseTable(file, function string, src []byte) (table, *ast.BlockStmt, error
 	}
 	var bodies []*ast.BlockStmt
 	for _, decl := range parsed.Decls {
-		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == function {
+		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Body != nil && f.Name.Name == function {
 			bodies = append(bodies, f.Body)
 		}
 	}

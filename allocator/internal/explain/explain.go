@@ -130,7 +130,7 @@ func (e *explainer) bindError(err error) {
 			case onNode && a.compiled.All:
 				e.setFirst(r, a, Binding{Cause: BadPool, Pool: &e.out.Pools[0]})
 				return
-			case !onNode && a.progress != nil && r.claim.Name == e.out.First.Claim && a.compiled.FullName() == e.out.First.Request:
+			case !onNode && a.progress != nil && r.claim.Name() == e.out.First.Claim && a.compiled.FullName() == e.out.First.Request:
 				faulty := a.progress.Faulty[request.OfClass].Clone()
 				faulty.Or(a.progress.Faulty[request.Selected])
 				if position, found := faulty.Next(0); found {
@@ -171,7 +171,7 @@ func (e *explainer) setFirst(r *followed, a *alternative, binding Binding) {
 	if a != nil {
 		name = a.compiled.FullName()
 	}
-	e.out.First = &Shortage{Claim: r.claim.Name, Request: name, Binding: binding}
+	e.out.First = &Shortage{Claim: r.claim.Name(), Request: name, Binding: binding}
 }
 
 func (e *explainer) troubles() []PoolTrouble {

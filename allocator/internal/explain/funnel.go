@@ -44,7 +44,7 @@ type alternative struct {
 // context's.
 func (e *explainer) follow() error {
 	for i, claim := range e.Claims.Claims {
-		funnel := ClaimFunnel{Claim: claim.Name, Requests: []RequestFunnel{}}
+		funnel := ClaimFunnel{Claim: claim.Name(), Requests: []RequestFunnel{}}
 		for j := range claim.Requests {
 			r := &followed{claim: claim, claimNumber: i, number: j, compiled: &claim.Requests[j]}
 			e.requests = append(e.requests, r)

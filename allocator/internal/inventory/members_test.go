@@ -158,6 +158,29 @@ func TestUsageOfSharesByEitherSign(t *testing.T) {
 	}
 }
 
+// Of a device that can be shared it matters whether it is only where it draws
+// counters, which its first share has paid for.
+func TestUsageOfSharesIsReadWhereItMatters(t *testing.T) {
+	sharable := func(d *resourceapi.Device) { yes := true; d.AllowMultipleAllocations = &yes }
+	p := see(t, "n", newSlice("s1", pool("p", 2), counters("card", "memory", "4")),
+		newSlice("s2", pool("p", 2), with("a", sharable), with("b"), with("c", sharable, draws("card", "memory", "1")), with("d", sharable))).Pools[0]
+	state := schedulerapi.AllocatedState{
+		AllocatedSharedDeviceIDs: sets.New(shareOf("a"), shareOf("b"), shareOf("c")),
+		AggregatedCapacity:       consumed("c"),
+	}
+	for on, want := range map[bool]string{true: "{1 2}", false: "{0 1 2}"} {
+		usage := &Usage{State: state, ConsumableCapacity: on}
+		if got := usage.Pool(p).Shared.String(); got != want {
+			t.Errorf("consumable capacity %v: the shared devices are %s, want %s", on, got, want)
+		}
+	}
+	alone := see(t, "n", newSlice("s", pool("p", 1), with("a", sharable))).Pools[0]
+	usage := &Usage{State: state, ConsumableCapacity: true}
+	if usage.Pool(alone); usage.shared != nil {
+		t.Error("the IDs of all shares were read, for a device of which it does not matter")
+	}
+}
+
 // Names are the driver's and the pool's own: the same device name elsewhere is
 // another device.
 func TestUsageKnowsDevicesByTheirFullName(t *testing.T) {

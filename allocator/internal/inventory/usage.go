@@ -11,28 +11,37 @@ import (
 
 // Usage is what the allocated claims hold of the devices, for one allocated
 // state. It is worked out for a pool when the pool is first asked about; the
-// state must not change. Usage is safe for concurrent use.
+// state must not change. Usage is safe for concurrent use, and is not copied
+// once it is used. Only State has to be set.
 type Usage struct {
-	state schedulerapi.AllocatedState
+	State schedulerapi.AllocatedState
+	// ConsumableCapacity: the feature is on, so that devices which allow it are
+	// shared. Of those fewer shares have to be known (PoolUsage.Shared).
+	ConsumableCapacity bool
 
+	// shared are the devices with shares that consume nothing.
 	sharedOnce sync.Once
 	shared     map[schedulerapi.DeviceID]struct{}
 
-	mu    sync.Mutex
-	pools map[*Pool]*PoolUsage
-	left  map[*members]countersUsage
+	mu sync.Mutex
+	// first is the first pool that was asked about: often there is no other, and
+	// then there need not be a map.
+	first      *Pool
+	firstUsage PoolUsage
+	pools      map[*Pool]*PoolUsage
+	left       map[*members]countersUsage
 }
 
 // NewUsage wraps an allocated state, without looking at it.
-func NewUsage(state schedulerapi.AllocatedState) *Usage {
-	return &Usage{state: state, pools: make(map[*Pool]*PoolUsage), left: make(map[*members]countersUsage)}
-}
+func NewUsage(state schedulerapi.AllocatedState) *Usage { return &Usage{State: state} }
 
 // PoolUsage is the usage of one pool's devices. It is shared and read-only.
 type PoolUsage struct {
 	// InUse: a claim has the device for itself.
 	InUse bitset.Set
-	// Shared: claims have shares of the device.
+	// Shared: claims have shares of the device. It says nothing of a device that
+	// can be shared and draws no counters, for there nothing depends on it: what
+	// is left of the device says whether there is room for one more share.
 	Shared bitset.Set
 	// Left is what the pool's counters still hold, by counter; empty without counters.
 	Left index.Amounts
@@ -42,38 +51,76 @@ type PoolUsage struct {
 
 // Pool returns the usage of a pool.
 func (u *Usage) Pool(p *Pool) *PoolUsage {
-	u.mu.Lock()
-	usage, ok := u.pools[p]
-	u.mu.Unlock()
-	if ok {
+	if words := bitset.Words(p.Devices); p.members == nil && words < len(unused) && u.nothing() {
+		return &unused[words]
+	}
+	if usage := u.known(p); usage != nil {
 		return usage
 	}
-	usage = u.work(p)
+	worked := u.work(p)
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if u.first == nil {
+		u.first, u.firstUsage = p, worked
+	}
+	if u.first == p {
+		return &u.firstUsage
+	}
+	if u.pools == nil {
+		u.pools = make(map[*Pool]*PoolUsage)
+	}
+	usage := new(PoolUsage)
+	*usage = worked
 	u.pools[p] = usage
 	return usage
 }
 
+// known returns what was worked out before, or nil.
+func (u *Usage) known(p *Pool) *PoolUsage {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.first == p {
+		return &u.firstUsage
+	}
+	return u.pools[p]
+}
+
+// nothing says that no device is allocated in any way.
+func (u *Usage) nothing() bool { return len(u.State.AllocatedDevices) == 0 && !u.anyShared() }
+
+func (u *Usage) anyShared() bool {
+	return len(u.State.AllocatedSharedDeviceIDs) > 0 || len(u.State.AggregatedCapacity) > 0
+}
+
+// unused has the usage of pools of which nothing is used, by the words of their
+// sets. Nobody writes to it. Larger pools have their own.
+var unused = func() (usages [65]PoolUsage) {
+	empty := make(bitset.Set, len(usages))
+	for words := range usages {
+		usages[words] = PoolUsage{InUse: empty[:words:words], Shared: empty[:words:words]}
+	}
+	return usages
+}()
+
 // Consumed returns what the shares of a device have taken of its capacity; nil
 // where nothing is recorded. The result must not be modified.
 func (u *Usage) Consumed(id schedulerapi.DeviceID) schedulerapi.ConsumedCapacity {
-	return u.state.AggregatedCapacity[id]
+	return u.State.AggregatedCapacity[id]
 }
 
-func (u *Usage) work(p *Pool) *PoolUsage {
-	usage := &PoolUsage{InUse: bitset.New(p.Devices), Shared: bitset.New(p.Devices)}
-	anyShared := len(u.state.AllocatedSharedDeviceIDs) > 0 || len(u.state.AggregatedCapacity) > 0
-	if len(u.state.AllocatedDevices) > 0 || anyShared {
+func (u *Usage) work(p *Pool) PoolUsage {
+	words := bitset.Words(p.Devices)
+	sets := make(bitset.Set, 2*words)
+	usage := PoolUsage{InUse: sets[:words:words], Shared: sets[words:]}
+	if len(u.State.AllocatedDevices) > 0 {
 		for device := range p.Devices {
-			id := p.DeviceID(device)
-			if u.state.AllocatedDevices.Has(id) {
+			if u.State.AllocatedDevices.Has(p.DeviceID(device)) {
 				usage.InUse.Add(device)
 			}
-			if anyShared && u.isShared(id) {
-				usage.Shared.Add(device)
-			}
 		}
+	}
+	if u.anyShared() {
+		u.addShared(usage.Shared, p)
 	}
 	if p.members != nil {
 		counters := u.counters(p.members)
@@ -83,16 +130,31 @@ func (u *Usage) work(p *Pool) *PoolUsage {
 	return usage
 }
 
+// addShared adds the devices of which there are shares. To find a share of which
+// nothing but its ID is recorded, the IDs of the whole cluster have to be read:
+// that is not done for devices of which it does not matter.
+func (u *Usage) addShared(shared bitset.Set, p *Pool) {
+	for device := range p.Devices {
+		pointless := u.ConsumableCapacity && p.MultiAllocatable.Has(device) && !p.ConsumesCounters.Has(device)
+		if !pointless && u.isShared(p.DeviceID(device)) {
+			shared.Add(device)
+		}
+	}
+}
+
 // isShared says whether any share of the device is known, be it by its ID or
 // only by what it consumes.
 func (u *Usage) isShared(id schedulerapi.DeviceID) bool {
-	if _, found := u.state.AggregatedCapacity[id]; found {
+	if _, found := u.State.AggregatedCapacity[id]; found {
 		return true
 	}
 	u.sharedOnce.Do(func() {
-		u.shared = make(map[schedulerapi.DeviceID]struct{}, len(u.state.AllocatedSharedDeviceIDs))
-		for id := range u.state.AllocatedSharedDeviceIDs {
-			u.shared[id.GetDeviceID()] = struct{}{}
+		u.shared = make(map[schedulerapi.DeviceID]struct{})
+		for id := range u.State.AllocatedSharedDeviceIDs {
+			device := id.GetDeviceID()
+			if _, found := u.State.AggregatedCapacity[device]; !found {
+				u.shared[device] = struct{}{}
+			}
 		}
 	})
 	_, found := u.shared[id]
@@ -113,11 +175,14 @@ func (u *Usage) counters(m *members) countersUsage {
 	if !ok {
 		usage.allocated = bitset.New(m.Members)
 		for _, member := range m.drawing {
-			if u.state.AllocatedDevices.Has(member.id) || u.isShared(member.id) {
+			if u.State.AllocatedDevices.Has(member.id) || u.isShared(member.id) {
 				usage.allocated.Add(member.number)
 			}
 		}
 		usage.left = m.Left(usage.allocated)
+		if u.left == nil {
+			u.left = make(map[*members]countersUsage)
+		}
 		u.left[m] = usage
 	}
 	return usage

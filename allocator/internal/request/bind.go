@@ -58,7 +58,8 @@ type binder struct {
 	// multi are the devices that can be shared, while that feature is on.
 	multi  bitset.Set
 	shares []*deviceShares
-	// sharesOf is the index in shares by position, -1 for none.
+	// sharesOf is the index in shares by position, -1 for none. So are all the
+	// entries behind it that its memory has room for.
 	sharesOf []int32
 }
 
@@ -89,10 +90,7 @@ func (b *binder) bindNode() {
 		}
 	}
 	b.multi = p.MultiAllocatable
-	b.sharesOf = resized(b.sharesOf, p.Width)
-	for i := range b.sharesOf {
-		b.sharesOf[i] = -1
-	}
+	b.forgetShares(p.Width)
 }
 
 func (b *binder) bindClaim(number int, claim *Claim) error {
@@ -106,9 +104,9 @@ func (b *binder) bindClaim(number int, claim *Claim) error {
 			return err
 		}
 		if fewest > resourceapi.AllocationResultsMaxSize-needed {
-			return &InputError{Claim: claim.Name, Request: request.API.Name, Err: fmt.Errorf(
+			return &InputError{Claim: claim.Name(), Request: request.API.Name, Err: fmt.Errorf(
 				"claim %s, request %s: adding %d devices exceeds the claim limit of %d, with %d already accounted for",
-				claim.Name, request.API.Name, fewest, resourceapi.AllocationResultsMaxSize, needed)}
+				claim.Name(), request.API.Name, fewest, resourceapi.AllocationResultsMaxSize, needed)}
 		}
 		needed += fewest
 	}
@@ -203,7 +201,7 @@ func (b *binder) bindAll(claim *Claim, a *Alternative, bound *search.Alternative
 
 // unusable fails the node: another may not reach the pool (docs/deviations.md 1).
 func unusable(claim *Claim, a *Alternative, pool *inventory.Pool, state string) error {
-	return fmt.Errorf("claim %s, request %s: asks for all devices, but resource pool %s is currently %s%w", claim.Name, a.Name, pool, state, ErrFailedOnNode)
+	return fmt.Errorf("claim %s, request %s: asks for all devices, but resource pool %s is currently %s%w", claim.Name(), a.Name, pool, state, ErrFailedOnNode)
 }
 
 // selected returns the devices of a pool that pass the selectors, and those for

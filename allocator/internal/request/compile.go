@@ -31,9 +31,7 @@ type Claims struct {
 
 // Claim is one compiled claim.
 type Claim struct {
-	API *resourceapi.ResourceClaim
-	// Name is namespace/name.
-	Name        string
+	API         *resourceapi.ResourceClaim
 	Requests    []Request
 	Constraints []Constraint
 }
@@ -84,6 +82,14 @@ type Constraint struct {
 	err      error
 }
 
+// Name is namespace/name, as messages have it; it is made when it is asked for.
+func (c *Claim) Name() string {
+	if c.API.Namespace == "" {
+		return c.API.Name
+	}
+	return c.API.Namespace + "/" + c.API.Name
+}
+
 // FullName is the name in allocation results: request or request/subrequest.
 func (a *Alternative) FullName() string {
 	if a.Parent == "" {
@@ -109,13 +115,22 @@ func (c *Constraint) covers(a *Alternative) bool {
 // Compile reads the claims. Errors inside a claim are kept for Bind; the error
 // returned is about an input that is no claim at all.
 func Compile(features Features, classes ClassLister, claims []*resourceapi.ResourceClaim) (*Claims, error) {
-	compiled := &Claims{Features: features, Claims: make([]*Claim, len(claims))}
+	return new(Scratch).Compile(features, classes, claims)
+}
+
+// Compile is the function of that name, in this memory.
+func (s *Scratch) Compile(features Features, classes ClassLister, claims []*resourceapi.ResourceClaim) (*Claims, error) {
+	compiled := &s.claims
+	*compiled = Claims{Features: features, Claims: resized(compiled.Claims, len(claims))}
 	for i, api := range claims {
 		if api == nil {
 			return nil, &InputError{Err: fmt.Errorf("claim %d of %d is nil", i+1, len(claims))}
 		}
-		c := compiler{features: features, classes: classes, claim: &Claim{API: api, Name: claimName(api)}}
-		compiled.Claims[i] = c.compile()
+		if compiled.Claims[i] == nil {
+			compiled.Claims[i] = &Claim{}
+		}
+		c := compiler{features: features, classes: classes, claim: compiled.Claims[i]}
+		c.compile(api)
 		compiled.Failed = compiled.Failed || c.failed
 	}
 	return compiled, nil
@@ -129,31 +144,30 @@ type compiler struct {
 	failed bool
 }
 
-func (c *compiler) compile() *Claim {
-	spec := &c.claim.API.Spec.Devices
-	c.claim.Requests = make([]Request, len(spec.Requests))
+// compile fills the claim. Of what is in it already only the memory is kept.
+func (c *compiler) compile(api *resourceapi.ResourceClaim) {
+	spec := &api.Spec.Devices
+	c.claim.API = api
+	c.claim.Requests = resized(c.claim.Requests, len(spec.Requests))
 	for i := range spec.Requests {
-		c.claim.Requests[i] = c.request(&spec.Requests[i])
+		c.request(&spec.Requests[i], &c.claim.Requests[i])
 	}
-	c.claim.Constraints = make([]Constraint, len(spec.Constraints))
+	c.claim.Constraints = resized(c.claim.Constraints, len(spec.Constraints))
 	for i := range spec.Constraints {
 		c.claim.Constraints[i] = c.constraint(i, &spec.Constraints[i])
 	}
-	return c.claim
 }
 
-func (c *compiler) request(api *resourceapi.DeviceRequest) Request {
-	r := Request{API: api, Prioritized: len(api.FirstAvailable) > 0}
-	r.err = c.refuse(api)
+func (c *compiler) request(api *resourceapi.DeviceRequest, r *Request) {
+	alternatives := resized(r.Alternatives, max(1, len(api.FirstAvailable)))
+	*r = Request{API: api, Prioritized: len(api.FirstAvailable) > 0, Alternatives: alternatives, err: c.refuse(api)}
 	if !r.Prioritized {
-		r.Alternatives = []Alternative{c.exactly(api)}
-		return r
+		c.exactly(api, &alternatives[0])
+		return
 	}
-	r.Alternatives = make([]Alternative, len(api.FirstAvailable))
 	for i := range api.FirstAvailable {
-		r.Alternatives[i] = c.subRequest(api, &api.FirstAvailable[i])
+		c.subRequest(api, &api.FirstAvailable[i], &alternatives[i])
 	}
-	return r
 }
 
 // refuse reports what a request uses while the feature for it is off: ignoring
@@ -177,21 +191,22 @@ func (c *compiler) refuse(api *resourceapi.DeviceRequest) error {
 	if sentence == "" {
 		return nil
 	}
-	return &InputError{Claim: c.claim.Name, Request: api.Name, Err: fmt.Errorf("claim %s, %s", c.claim.Name, sentence)}
+	return &InputError{Claim: c.claim.Name(), Request: api.Name, Err: fmt.Errorf("claim %s, %s", c.claim.Name(), sentence)}
 }
 
-func (c *compiler) exactly(api *resourceapi.DeviceRequest) Alternative {
+func (c *compiler) exactly(api *resourceapi.DeviceRequest, a *Alternative) {
 	exactly := api.Exactly
 	if exactly == nil {
 		exactly = &resourceapi.ExactDeviceRequest{} // Its missing class name is the error.
 	}
-	a := Alternative{
+	*a = Alternative{
 		Name:        api.Name,
 		Admin:       exactly.AdminAccess != nil && *exactly.AdminAccess,
+		Selectors:   a.Selectors[:0],
 		Tolerations: exactly.Tolerations,
 		Capacity:    exactly.Capacity,
 	}
-	a.err = c.fill(&a, common{
+	a.err = c.fill(a, common{
 		class:      exactly.DeviceClassName,
 		selectors:  exactly.Selectors,
 		mode:       exactly.AllocationMode,
@@ -199,24 +214,23 @@ func (c *compiler) exactly(api *resourceapi.DeviceRequest) Alternative {
 		namesAdmin: exactly.AdminAccess != nil,
 		derived:    exactly.DerivedAttributes,
 	})
-	return a
 }
 
-func (c *compiler) subRequest(parent *resourceapi.DeviceRequest, api *resourceapi.DeviceSubRequest) Alternative {
-	a := Alternative{
+func (c *compiler) subRequest(parent *resourceapi.DeviceRequest, api *resourceapi.DeviceSubRequest, a *Alternative) {
+	*a = Alternative{
 		Name:        api.Name,
 		Parent:      parent.Name,
+		Selectors:   a.Selectors[:0],
 		Tolerations: api.Tolerations,
 		Capacity:    api.Capacity,
 	}
-	a.err = c.fill(&a, common{
+	a.err = c.fill(a, common{
 		class:     api.DeviceClassName,
 		selectors: api.Selectors,
 		mode:      api.AllocationMode,
 		count:     api.Count,
 		derived:   api.DerivedAttributes,
 	})
-	return a
 }
 
 // common is what requests and subrequests have in common.
@@ -266,7 +280,7 @@ func (c *compiler) fill(a *Alternative, in common) error {
 	a.Class = class
 	for i, selector := range class.Spec.Selectors {
 		if selector.CEL == nil {
-			return &InputError{Claim: c.claim.Name, Request: a.FullName(), Class: class.Name,
+			return &InputError{Claim: c.claim.Name(), Request: a.FullName(), Class: class.Name,
 				Err: fmt.Errorf("class %s: selector #%d: CEL expression empty (unsupported selector type?)", class.Name, i)}
 		}
 		a.Selectors = append(a.Selectors, Selector{Expression: selector.CEL.Expression, OfClass: true, Index: i})
@@ -289,8 +303,8 @@ func (c *compiler) fill(a *Alternative, in common) error {
 }
 
 func (c *compiler) selectorError(a *Alternative, number int, sentence string) error {
-	return &InputError{Claim: c.claim.Name, Request: a.FullName(),
-		Err: fmt.Errorf("claim %s, request %s, selector #%d: %s", c.claim.Name, a.Name, number, sentence)}
+	return &InputError{Claim: c.claim.Name(), Request: a.FullName(),
+		Err: fmt.Errorf("claim %s, request %s, selector #%d: %s", c.claim.Name(), a.Name, number, sentence)}
 }
 
 func (c *compiler) constraint(number int, api *resourceapi.DeviceConstraint) Constraint {

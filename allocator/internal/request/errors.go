@@ -3,8 +3,6 @@ package request
 import (
 	"errors"
 	"fmt"
-
-	resourceapi "k8s.io/api/resource/v1"
 )
 
 // ErrFailedOnNode marks an error that concerns one node only. It has no text
@@ -36,25 +34,17 @@ func (e *InputError) Error() string { return e.Err.Error() }
 
 func (e *InputError) Unwrap() error { return e.Err }
 
-// claimName is the claim as messages name it.
-func claimName(claim *resourceapi.ResourceClaim) string {
-	if claim.Namespace == "" {
-		return claim.Name
-	}
-	return claim.Namespace + "/" + claim.Name
-}
-
 // errorf makes the error for a claim as a whole.
 func (c *Claim) errorf(format string, args ...any) error {
-	return &InputError{Claim: c.Name, Err: fmt.Errorf("claim %s, %w", c.Name, fmt.Errorf(format, args...))}
+	return &InputError{Claim: c.Name(), Err: fmt.Errorf("claim %s, %w", c.Name(), fmt.Errorf(format, args...))}
 }
 
 // errorf makes the error for one alternative.
 func (a *Alternative) errorf(claim *Claim, format string, args ...any) error {
 	return &InputError{
-		Claim:   claim.Name,
+		Claim:   claim.Name(),
 		Request: a.FullName(),
-		Err:     fmt.Errorf("claim %s, request %s: %w", claim.Name, a.Name, fmt.Errorf(format, args...)),
+		Err:     fmt.Errorf("claim %s, request %s: %w", claim.Name(), a.Name, fmt.Errorf(format, args...)),
 	}
 }
 
@@ -68,9 +58,9 @@ var (
 // cannot be had.
 func (a *Alternative) classError(claim *Claim, class string, reason error) error {
 	return &InputError{
-		Claim:   claim.Name,
+		Claim:   claim.Name(),
 		Request: a.FullName(),
 		Class:   class,
-		Err:     fmt.Errorf("claim %s, request %s: could not retrieve device class %s: %w", claim.Name, a.Name, class, reason),
+		Err:     fmt.Errorf("claim %s, request %s: could not retrieve device class %s: %w", claim.Name(), a.Name, class, reason),
 	}
 }

@@ -30,8 +30,8 @@ func (b *Bound) FaultError(ctx context.Context, fault *search.Fault) error {
 	case search.FaultCandidate:
 		return b.candidateError(ctx, claim, a, number, device)
 	case search.FaultAllConstraint:
-		return &InputError{Claim: claim.Name, Request: a.FullName(), Device: id, Err: fmt.Errorf(
-			"claim %s, request %s: cannot add device %s because a claim constraint would not be satisfied", claim.Name, a.Name, id)}
+		return &InputError{Claim: claim.Name(), Request: a.FullName(), Device: id, Err: fmt.Errorf(
+			"claim %s, request %s: cannot add device %s because a claim constraint would not be satisfied", claim.Name(), a.Name, id)}
 	}
 	attribute := claim.Constraints[fault.Constraint].Attribute
 	reason, compile := b.Evaluator.DerivedReason(ctx, a.derived[attribute], pool, device)
@@ -39,9 +39,9 @@ func (b *Bound) FaultError(ctx context.Context, fault *search.Fault) error {
 		return context.Cause(ctx)
 	}
 	if compile {
-		return &InputError{Claim: claim.Name, Request: a.FullName(), Err: fmt.Errorf("compile derived attribute %s failed: %w", attribute, reason)}
+		return &InputError{Claim: claim.Name(), Request: a.FullName(), Err: fmt.Errorf("compile derived attribute %s failed: %w", attribute, reason)}
 	}
-	return &InputError{Claim: claim.Name, Request: a.FullName(), Device: id,
+	return &InputError{Claim: claim.Name(), Request: a.FullName(), Device: id,
 		Err: fmt.Errorf("evaluate derived attribute %s on device %s failed: %w", attribute, id, reason)}
 }
 
@@ -66,20 +66,20 @@ func (b *Bound) candidateError(ctx context.Context, claim *Claim, a *Alternative
 		return selectorFault(claim, a, s, id, reason, compile)
 	}
 	if err := b.Node.Reach[number].Errors[device]; err != nil {
-		return &InputError{Claim: claim.Name, Request: a.FullName(), Device: id, Err: err}
+		return &InputError{Claim: claim.Name(), Request: a.FullName(), Device: id, Err: err}
 	}
 	err := b.capacityError(pool, device, a)
 	name := id
 	if a.All {
 		name = pool.At(device).Name
 	}
-	return &InputError{Claim: claim.Name, Request: a.FullName(), Device: id,
-		Err: fmt.Errorf("claim %s, request %s: checking capacity for device %s: %w", claim.Name, a.Name, name, err)}
+	return &InputError{Claim: claim.Name(), Request: a.FullName(), Device: id,
+		Err: fmt.Errorf("claim %s, request %s: checking capacity for device %s: %w", claim.Name(), a.Name, name, err)}
 }
 
 func selectorFault(claim *Claim, a *Alternative, s Selector, device string, reason error, compile bool) error {
-	e := &InputError{Claim: claim.Name, Request: a.FullName(), Device: device}
-	owner := "claim " + claim.Name
+	e := &InputError{Claim: claim.Name(), Request: a.FullName(), Device: device}
+	owner := "claim " + claim.Name()
 	if s.OfClass {
 		e.Class = a.Class.Name
 		owner = "class " + a.Class.Name

@@ -137,7 +137,13 @@ func on(slices ...*resourceapi.ResourceSlice) situation {
 // bind compiles and binds the claims on node n.
 func (s situation) bind(t testing.TB, claims ...*resourceapi.ResourceClaim) (*Bound, error) {
 	t.Helper()
-	compiled, err := Compile(s.features, s.classes, claims)
+	return s.bindIn(t, new(Scratch), claims...)
+}
+
+// bindIn is bind in memory that may have been used before.
+func (s situation) bindIn(t testing.TB, scratch *Scratch, claims ...*resourceapi.ResourceClaim) (*Bound, error) {
+	t.Helper()
+	compiled, err := scratch.Compile(s.features, s.classes, claims)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +157,7 @@ func (s situation) bind(t testing.TB, claims ...*resourceapi.ResourceClaim) (*Bo
 		t.Fatal(err)
 	}
 	evaluator := &selector.Evaluator{Cache: cel.NewCache(10, cel.Features{EnableConsumableCapacity: s.features.ConsumableCapacity, EnableListTypeAttributes: s.features.ListTypeAttributes})}
-	return Bind(context.Background(), compiled, Target{API: node, Node: view, Usage: inventory.NewUsage(s.state), Evaluator: evaluator})
+	return scratch.Bind(context.Background(), compiled, Target{API: node, Node: view, Usage: inventory.NewUsage(s.state), Evaluator: evaluator})
 }
 
 // mustBind is bind for claims that are right.

@@ -7,9 +7,10 @@ import (
 	"github.com/dray-dev/dray/allocator/internal/search"
 )
 
-// Scratch is the memory of Bind, for use by one binding after the other: what
-// Bind returned before is overwritten. The zero value is ready.
+// Scratch is the memory of Compile and of Bind, for use by one after the other:
+// each overwrites what it returned before. The zero value is ready.
 type Scratch struct {
+	claims Claims
 	bound  Bound
 	binder binder
 	// words are handed out as sets; used of them are taken.
@@ -21,7 +22,7 @@ type Scratch struct {
 func (s *Scratch) Bind(ctx context.Context, claims *Claims, target Target) (*Bound, error) {
 	s.used = 0
 	s.bound.Claims, s.bound.Target = claims, target
-	s.binder = binder{Bound: &s.bound, scratch: s, ctx: ctx, shares: s.binder.shares[:0], sharesOf: s.binder.sharesOf}
+	s.binder = binder{Bound: &s.bound, scratch: s, ctx: ctx, shares: s.binder.shares, sharesOf: s.binder.sharesOf}
 	return s.binder.bind()
 }
 

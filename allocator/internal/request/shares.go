@@ -1,6 +1,8 @@
 package request
 
 import (
+	"slices"
+
 	resourceapi "k8s.io/api/resource/v1"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
@@ -120,13 +122,27 @@ func covers(value, consumed, amounts []index.Exact) bool {
 	return vectors[0].Covers(vectors[2])
 }
 
+// forgetShares empties shares for a node of that many positions. It goes through
+// the shares and not through the positions: those can be thousands, and few
+// claims ask for shares.
+func (b *binder) forgetShares(width int) {
+	for _, s := range b.shares {
+		b.sharesOf[s.position] = -1
+	}
+	b.shares = b.shares[:0]
+	if cap(b.sharesOf) < width {
+		b.sharesOf = slices.Repeat([]int32{-1}, max(width, 2*cap(b.sharesOf)))
+	}
+	b.sharesOf = b.sharesOf[:width]
+}
+
 func (b *binder) sharesAt(position int, value, consumed []index.Exact) *deviceShares {
 	if i := b.sharesOf[position]; i >= 0 {
 		return b.shares[i]
 	}
-	b.sharesOf[position] = int32(len(b.shares))
 	s := &deviceShares{position: position, value: value, consumed: consumed}
-	b.shares = append(b.shares, s)
+	b.shares = append(b.shares, s) // First, so that whatever happens sharesOf is reset.
+	b.sharesOf[position] = int32(len(b.shares) - 1)
 	return s
 }
 

@@ -45,7 +45,7 @@ func (w *writer) nodeSelector() (*corev1.NodeSelector, error) {
 // checks that for slices but not for single devices.
 func (w *writer) termsError(slice *resourceapi.ResourceSlice, device *resourceapi.Device, terms int) error {
 	return &request.InputError{
-		Claim:  w.claim.Name,
+		Claim:  w.claim.Name(),
 		Device: slice.Spec.Driver + "/" + slice.Spec.Pool.Name + "/" + device.Name,
 		Err: fmt.Errorf("create NodeSelector for claim %s: %w", w.claim.API.Name,
 			fmt.Errorf("unsupported ResourceSlice.NodeSelector with %d terms", terms)),

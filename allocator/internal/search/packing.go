@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
-	"github.com/dray-dev/dray/allocator/internal/index"
 )
 
 // packing decides whether counter sets can give all that is demanded of them
@@ -25,10 +24,9 @@ type packing struct {
 	// ways are the vectors of blocks, by shape, state and demands.
 	ways map[string][]vector
 	key  []byte
+	// drawings are the shapes of blocks, compiled when first met.
+	drawings []*drawing
 }
-
-// vector has a count for each demand, one byte each.
-type vector uint64
 
 // The bounds of what is computed; beyond them the answer is yes.
 const (
@@ -37,29 +35,6 @@ const (
 	maxVectors    = 4096
 )
 
-func (v vector) at(i int) int { return int(v >> (8 * i) & 0xff) }
-
-func unit(i int) vector { return 1 << (8 * i) }
-
-// covers says whether v gives at least as much as w to every demand.
-func (v vector) covers(w vector, dimensions int) bool {
-	for i := range dimensions {
-		if v.at(i) < w.at(i) {
-			return false
-		}
-	}
-	return true
-}
-
-// plus adds, and caps each count.
-func (v vector) plus(w, limit vector, dimensions int) vector {
-	var sum vector
-	for i := range dimensions {
-		sum |= vector(min(v.at(i)+w.at(i), limit.at(i))) << (8 * i)
-	}
-	return sum
-}
-
 // packs says whether the counter sets can give what the demands of the last look
 // need of them. If not, the demands' components are to blame.
 func (m *memory) packs() bool {
@@ -67,7 +42,7 @@ func (m *memory) packs() bool {
 	var limit vector
 	for i := range m.demands {
 		if d := &m.demands[i]; d.need > 0 && !d.alternative.Admin && m.onlyPartitions(d.domain) {
-			if len(demands) == maxDimensions || d.need > 0xff {
+			if len(demands) == maxDimensions || d.need > maxNeed {
 				return true
 			}
 			limit |= vector(d.need) << (8 * len(demands))
@@ -77,7 +52,6 @@ func (m *memory) packs() bool {
 	if len(demands) == 0 {
 		return true
 	}
-	n := len(demands)
 	sums := []vector{0}
 	blocks := m.divided()
 	for i := range blocks.list {
@@ -85,7 +59,7 @@ func (m *memory) packs() bool {
 		if !ok {
 			return true
 		}
-		if sums, ok = addWays(sums, ways, limit, n); !ok {
+		if sums, ok = addWays(sums, ways, limit); !ok {
 			return true
 		}
 		if slices.Contains(sums, limit) {
@@ -115,31 +89,20 @@ func (m *memory) onlyPartitions(domain bitset.Set) bool {
 }
 
 // addWays adds one of the ways to each of the sums, in all combinations.
-func addWays(sums, ways []vector, limit vector, dimensions int) ([]vector, bool) {
+func addWays(sums, ways []vector, limit vector) ([]vector, bool) {
 	if len(ways) == 0 {
 		return sums, true
 	}
 	var next []vector
 	for _, sum := range sums {
 		for _, way := range ways {
-			next = keepBest(next, sum.plus(way, limit, dimensions), dimensions)
+			next = keepBest(next, (sum + way).upTo(limit))
 			if len(next) > maxVectors {
 				return nil, false
 			}
 		}
 	}
 	return next, true
-}
-
-// keepBest adds a vector to a list without those that others cover.
-func keepBest(list []vector, v vector, dimensions int) []vector {
-	for _, other := range list {
-		if other.covers(v, dimensions) {
-			return list
-		}
-	}
-	list = slices.DeleteFunc(list, func(other vector) bool { return v.covers(other, dimensions) })
-	return append(list, v)
 }
 
 // waysOf lists the best ways to take devices of a block; nil where none of the
@@ -182,11 +145,18 @@ func (m *memory) waysOf(number int32, demands []*demand, limit vector) ([]vector
 	m.packing.key = key
 	ways, known := m.packing.ways[string(key)]
 	if !known {
-		p := packer{memory: m, block: block, demands: demands, limit: limit, left: left}
+		p := packer{drawing: m.packing.drawing(m.outlook, block), dimensions: len(demands), limit: limit, left: left, enforced: m.problem.GroupsEnforced}
 		for _, set := range block.sets {
 			p.groups = append(p.groups, pool.groups[set])
 		}
-		if !p.take(0, 0) {
+		for d, demand := range demands {
+			for i, number := range p.order {
+				if demand.domain.Has(block.positions[number]) {
+					p.masks[d] |= 1 << i
+				}
+			}
+		}
+		if !p.list() {
 			return nil, false
 		}
 		ways = p.ways
@@ -208,78 +178,13 @@ func (m *memory) blockLeft(block *block) []int64 {
 	return left
 }
 
-// packer enumerates the ways of one block.
-type packer struct {
-	*memory
-	block   *block
-	demands []*demand
-	limit   vector
-	left    []int64
-	// groups are the states of the block's sets.
-	groups  []index.GroupState
-	ways    []vector
-	visited int
-}
-
-// maxVisits bounds the enumeration of one block.
-const maxVisits = 1 << 14
-
-// take decides about the i-th device of the block and all behind it.
-func (p *packer) take(i int, taken vector) bool {
-	if p.visited++; p.visited > maxVisits {
-		return false
+// drawing compiles a block's shape at the first of them.
+func (p *packing) drawing(o *outlook, block *block) *drawing {
+	for len(p.drawings) <= int(block.shape) {
+		p.drawings = append(p.drawings, nil)
 	}
-	if i == len(p.block.positions) {
-		p.ways = keepBest(p.ways, taken, len(p.demands))
-		return true
+	if p.drawings[block.shape] == nil {
+		p.drawings[block.shape] = newDrawing(o, block)
 	}
-	position := p.block.positions[i]
-	problem := &p.problem.Pools[p.block.pool]
-	first, end := problem.Counters.UsesOf(problem.MemberOf[position-problem.First])
-	var before []index.GroupState
-	if p.problem.GroupsEnforced {
-		before = slices.Clone(p.groups)
-	}
-	if p.draw(problem, first, end) && p.join(problem, position) {
-		for d := range p.demands {
-			if p.demands[d].domain.Has(position) && taken.at(d) < p.limit.at(d) && !p.take(i+1, taken+unit(d)) {
-				return false
-			}
-		}
-	}
-	p.putBack(problem, first, end)
-	copy(p.groups, before)
-	return p.take(i+1, taken)
-}
-
-// join places a device on its sets, if the groups there admit it.
-func (p *packer) join(problem *Pool, position int) bool {
-	if !p.problem.GroupsEnforced {
-		return true
-	}
-	for _, use := range problem.Counters.GroupsOf(problem.MemberOf[position-problem.First]) {
-		state := &p.groups[slices.Index(p.block.sets, use.Set)]
-		if !state.Admits(use.Groups) {
-			return false
-		}
-		*state = state.With(use.Groups)
-	}
-	return true
-}
-
-// draw takes the uses from left, and says whether that leaves nothing negative.
-func (p *packer) draw(problem *Pool, first, end int) bool {
-	enough := true
-	for use := first; use < end; use++ {
-		counter := p.within(p.block, problem.Counters.Uses[use].Counter)
-		p.left[counter] -= problem.Counters.Drawn.Narrow[use]
-		enough = enough && p.left[counter] >= 0
-	}
-	return enough
-}
-
-func (p *packer) putBack(problem *Pool, first, end int) {
-	for use := first; use < end; use++ {
-		p.left[p.within(p.block, problem.Counters.Uses[use].Counter)] += problem.Counters.Drawn.Narrow[use]
-	}
+	return p.drawings[block.shape]
 }

@@ -44,6 +44,14 @@ type block struct {
 	pool      int
 	sets      []int
 	positions []int
+	// words are those of the positions.
+	words []blockWord
+}
+
+// blockWord is the part of a block in one word of a set.
+type blockWord struct {
+	word int
+	mask uint64
 }
 
 func newBlocks(o *outlook) *blocks {
@@ -116,8 +124,18 @@ func (b *blocks) divide(o *outlook, reach bitset.Set) {
 		slices.Sort(b.list[i].positions)
 		for j, position := range b.list[i].positions {
 			b.of[position], b.within[position] = int32(i), int32(j)
+			b.list[i].add(position)
 		}
 	}
+}
+
+// add extends words by a position that is larger than those before.
+func (b *block) add(position int) {
+	word := position / bitset.WordBits
+	if n := len(b.words); n == 0 || b.words[n-1].word != word {
+		b.words = append(b.words, blockWord{word: word})
+	}
+	b.words[len(b.words)-1].mask |= 1 << (position % bitset.WordBits)
 }
 
 func (b *blocks) merge(from, into int32, bySet map[[2]int]int32) {

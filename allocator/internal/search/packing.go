@@ -2,6 +2,7 @@ package search
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
@@ -12,36 +13,49 @@ import (
 //
 // For each block it lists the ways to take devices from it, as a vector that
 // says how many go to each demand; of two ways of which one gives at least as
-// much to every demand only the better is kept. A solution takes one way from
-// each block, so the demands can be met only if some sum of one vector a block
-// reaches them. The sums are built block by block, capped at what is demanded,
-// again without what something else is better than.
+// much to every demand only the better is kept (see packer). A solution takes
+// one way from each block, so the demands can be met only if one vector a block
+// can be chosen such that their sum reaches what is demanded (see packingTable).
 //
 // Constraints are left out, and demands with other devices to take: it errs on
 // the side of hope. Where there is nothing but counters and groups it is exact,
 // and the search does not turn back further than one device.
+//
+// From one look to the next the state of one or two blocks changes, so what is
+// known is kept for the blocks that have not changed, and for the sums of them.
 type packing struct {
-	// ways are the vectors of blocks, by shape, state and demands.
-	ways map[string][]vector
-	key  []byte
+	// partitions are the devices that draw from counters and cannot be shared.
+	partitions bitset.Set
 	// drawings are the shapes of blocks, compiled when first met.
 	drawings []*drawing
+	tables   []*packingTable
+	packer   packer
+	key      []byte
+	chosen   []*demand
+	lists    []int32
 }
 
 // The bounds of what is computed; beyond them the answer is yes.
 const (
 	maxDimensions = 8
 	maxBlockSize  = 32
-	maxVectors    = 4096
+	// maxSums bounds the sums that one look compares.
+	maxSums = 1 << 14
 )
+
+// maxTables bounds the tables that are kept; beyond it they are made again.
+const maxTables = 16
 
 // packs says whether the counter sets can give what the demands of the last look
 // need of them. If not, the demands' components are to blame.
 func (m *memory) packs() bool {
-	var demands []*demand
+	if m.packing.partitions == nil {
+		m.packing.partitions = m.partitions()
+	}
+	demands := m.packing.chosen[:0]
 	var limit vector
 	for i := range m.demands {
-		if d := &m.demands[i]; d.need > 0 && !d.alternative.Admin && m.onlyPartitions(d.domain) {
+		if d := &m.demands[i]; d.need > 0 && !d.alternative.Admin && within(d.domain, m.packing.partitions) {
 			if len(demands) == maxDimensions || d.need > maxNeed {
 				return true
 			}
@@ -49,22 +63,25 @@ func (m *memory) packs() bool {
 			demands = append(demands, d)
 		}
 	}
+	m.packing.chosen = demands
 	if len(demands) == 0 {
 		return true
 	}
-	sums := []vector{0}
+	table := m.table(limit)
+	lists := m.packing.lists[:0]
 	blocks := m.divided()
 	for i := range blocks.list {
-		ways, ok := m.waysOf(int32(i), demands, limit)
+		list, ok := m.waysOf(table, int32(i))
 		if !ok {
 			return true
 		}
-		if sums, ok = addWays(sums, ways, limit); !ok {
-			return true
+		if list != nothing {
+			lists = append(lists, list)
 		}
-		if slices.Contains(sums, limit) {
-			return true
-		}
+	}
+	m.packing.lists = lists
+	if table.reaches(lists, limit) {
+		return true
 	}
 	m.outlook.blame = 0
 	for _, d := range demands {
@@ -73,109 +90,128 @@ func (m *memory) packs() bool {
 	return false
 }
 
-// onlyPartitions says whether all devices of a domain draw from counters and
-// cannot be shared.
-func (m *memory) onlyPartitions(domain bitset.Set) bool {
-	any := false
-	for position := range domain.All {
-		any = true
-		pool := &m.problem.Pools[m.problem.WordPool[position/bitset.WordBits]]
-		if pool.Counters == nil || pool.Left.Wide != nil || m.problem.ShareOf[position] >= 0 ||
-			len(pool.Counters.GroupsOf(pool.MemberOf[position-pool.First])) == 0 {
-			return false
+// partitions are the devices that packing counts. Wide amounts are left out.
+func (o *outlook) partitions() bitset.Set {
+	set := make(bitset.Set, len(o.problem.InUse))
+	for i := range o.problem.Pools {
+		pool := &o.problem.Pools[i]
+		if pool.Counters == nil || pool.Left.Wide != nil {
+			continue
 		}
-	}
-	return any
-}
-
-// addWays adds one of the ways to each of the sums, in all combinations.
-func addWays(sums, ways []vector, limit vector) ([]vector, bool) {
-	if len(ways) == 0 {
-		return sums, true
-	}
-	var next []vector
-	for _, sum := range sums {
-		for _, way := range ways {
-			next = keepBest(next, (sum + way).upTo(limit))
-			if len(next) > maxVectors {
-				return nil, false
+		for device, member := range pool.MemberOf {
+			if position := pool.First + device; o.problem.ShareOf[position] < 0 && len(pool.Counters.GroupsOf(member)) > 0 {
+				set.Add(position)
 			}
 		}
 	}
-	return next, true
+	return set
 }
 
-// waysOf lists the best ways to take devices of a block; nil where none of the
-// demands can take any.
-func (m *memory) waysOf(number int32, demands []*demand, limit vector) ([]vector, bool) {
+// blockWays is the list of ways of a block, in the state in which it was last
+// looked at.
+type blockWays struct {
+	list int32
+	// version is the sum of those of the block's sets: each only grows, so the
+	// sum is the same only if all are.
+	version uint64
+	// wanted are the block's words of each demand's domain: none at first.
+	wanted []uint64
+}
+
+// nothing is the list of a block of which no demand wants anything; endless is
+// that of one with more ways than can be listed.
+const (
+	nothing int32 = -1
+	endless int32 = -2
+)
+
+// waysOf returns the number of the list of the ways to take devices of a block;
+// it is false where they cannot be listed.
+func (m *memory) waysOf(t *packingTable, number int32) (int32, bool) {
 	block := &m.blocks.list[number]
 	if len(block.sets) == 0 {
-		return nil, true
+		return nothing, true
 	}
-	pool := &m.pools[block.pool]
-	m.open(block.positions[0])
-	key := binary.AppendVarint(m.packing.key[:0], int64(block.shape))
-	key = binary.LittleEndian.AppendUint64(key, uint64(limit))
-	wanted := false
-	for _, position := range block.positions {
-		mask := byte(0)
-		for i, d := range demands {
-			if d.domain.Has(position) {
-				mask |= 1 << i
-				wanted = true
-			}
-		}
-		key = append(key, mask)
+	for len(t.blocks) <= int(number) {
+		t.blocks = append(t.blocks, blockWays{})
 	}
+	state := &t.blocks[number]
+	changed, wanted := m.want(block, state)
 	if !wanted {
-		return nil, true
+		return nothing, true
 	}
-	if len(block.positions) > maxBlockSize || pool.left.Wide != nil {
-		return nil, false
+	if len(block.positions) > maxBlockSize {
+		return nothing, false
 	}
-	left := m.blockLeft(block)
-	for _, amount := range left {
-		key = binary.AppendVarint(key, amount)
+	version := uint64(0)
+	pool, _, _ := m.open(block.positions[0])
+	for _, set := range block.sets {
+		version += pool.versions[set]
 	}
-	if m.problem.GroupsEnforced {
-		for _, set := range block.sets {
-			key = pool.groups[set].AppendKey(key)
-		}
+	if changed || state.version != version {
+		state.version, state.list = version, m.list(t, block)
 	}
-	m.packing.key = key
-	ways, known := m.packing.ways[string(key)]
-	if !known {
-		p := packer{drawing: m.packing.drawing(m.outlook, block), dimensions: len(demands), limit: limit, left: left, enforced: m.problem.GroupsEnforced}
-		for _, set := range block.sets {
-			p.groups = append(p.groups, pool.groups[set])
-		}
-		for d, demand := range demands {
-			for i, number := range p.order {
-				if demand.domain.Has(block.positions[number]) {
-					p.masks[d] |= 1 << i
-				}
-			}
-		}
-		if !p.list() {
-			return nil, false
-		}
-		ways = p.ways
-		if m.packing.ways == nil || len(m.packing.ways) >= maxVectors {
-			m.packing.ways = make(map[string][]vector)
-		}
-		m.packing.ways[string(key)] = ways
-	}
-	return ways, true
+	return state.list, state.list != endless
 }
 
-// blockLeft returns what is left of a block's counters, numbered within it.
-func (m *memory) blockLeft(block *block) []int64 {
-	var left []int64
+// want notes what the demands want of a block, and says whether that is
+// something else than before, and whether it is anything.
+func (m *memory) want(block *block, state *blockWays) (changed, wanted bool) {
+	if state.wanted == nil {
+		state.wanted = make([]uint64, len(m.packing.chosen)*len(block.words))
+	}
+	i := 0
+	for _, d := range m.packing.chosen {
+		for _, part := range block.words {
+			w := d.domain[part.word] & part.mask
+			changed = changed || w != state.wanted[i]
+			wanted = wanted || w != 0
+			state.wanted[i] = w
+			i++
+		}
+	}
+	return changed, wanted
+}
+
+// list returns the number of a block's list of ways in its present state.
+func (m *memory) list(t *packingTable, block *block) int32 {
+	drawing := m.packing.drawing(m.outlook, block)
+	p := &m.packing.packer
+	p.drawing, p.dimensions, p.limit = drawing, len(m.packing.chosen), t.caps
+	p.enforced = m.problem.GroupsEnforced
+	key := binary.AppendVarint(m.packing.key[:0], int64(block.shape))
+	for d, demand := range m.packing.chosen {
+		p.masks[d] = 0
+		for i, number := range drawing.order {
+			if demand.domain.Has(block.positions[number]) {
+				p.masks[d] |= 1 << i
+			}
+		}
+		key = binary.LittleEndian.AppendUint32(key, p.masks[d])
+	}
+	pool := &m.pools[block.pool]
+	p.left, p.groups = p.left[:0], p.groups[:0]
 	for _, number := range block.sets {
 		set := &m.problem.Pools[block.pool].Counters.Sets[number]
-		left = append(left, m.pools[block.pool].left.Narrow[set.First:set.First+set.Len]...)
+		p.left = append(p.left, pool.left.Narrow[set.First:set.First+set.Len]...)
+		if p.enforced {
+			p.groups = append(p.groups, pool.groups[number])
+			key = pool.groups[number].AppendKey(key)
+		}
 	}
-	return left
+	for _, amount := range p.left {
+		key = binary.AppendVarint(key, amount)
+	}
+	m.packing.key = key
+	list, known := t.byState[string(key)]
+	if !known {
+		list = endless
+		if p.list() {
+			list = t.number(p.ways)
+		}
+		t.byState[string(key)] = list
+	}
+	return list
 }
 
 // drawing compiles a block's shape at the first of them.
@@ -187,4 +223,64 @@ func (p *packing) drawing(o *outlook, block *block) *drawing {
 		p.drawings[block.shape] = newDrawing(o, block)
 	}
 	return p.drawings[block.shape]
+}
+
+// table returns what is known of sums for the demands. More is needed than the
+// last time where the search went back: then the table begins anew, for the most
+// that each demand ever needed.
+func (m *memory) table(limit vector) *packingTable {
+	p := &m.packing
+	for _, t := range p.tables {
+		if !slices.EqualFunc(t.demands, p.chosen, func(id demandID, d *demand) bool { return id == d.id() }) {
+			continue
+		}
+		if !t.caps.covers(limit) || len(t.byState) > maxLists {
+			t.begin(t.caps + limit.without(t.caps))
+		}
+		return t
+	}
+	if len(p.tables) == maxTables {
+		p.tables = p.tables[:0]
+	}
+	t := &packingTable{}
+	for i, d := range p.chosen {
+		t.demands = append(t.demands, d.id())
+		t.weights[i] = m.weight(d.domain)
+	}
+	t.begin(limit)
+	p.tables = append(p.tables, t)
+	return t
+}
+
+// demandID is a request and the alternative that is meant.
+type demandID struct {
+	rest        *rest
+	alternative int
+}
+
+func (d *demand) id() demandID { return demandID{d.rest, d.number} }
+
+// weight is what the smallest device of a set draws from all counters together.
+func (m *memory) weight(devices bitset.Set) int64 {
+	least := int64(math.MaxInt64)
+	for position := range devices.All {
+		pool := &m.problem.Pools[m.problem.WordPool[position/bitset.WordBits]]
+		volume := int64(0)
+		first, end := pool.Counters.UsesOf(pool.MemberOf[position-pool.First])
+		for use := first; use < end; use++ {
+			volume += pool.Counters.Drawn.Narrow[use]
+		}
+		least = min(least, volume)
+	}
+	return least
+}
+
+// within says whether all members of s are in t.
+func within(s, t bitset.Set) bool {
+	for i, w := range s {
+		if w&^t[i] != 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -68,49 +68,72 @@ func (g *generator) partitions() string {
 	}
 	g.maybe(2, "enforce-groups")
 	g.line("claim")
-	for range 1 + g.IntN(3) {
+	for range 1 + g.IntN(4) {
 		from := slices.Concat(kinds[0], kinds[1])
 		if kind := g.IntN(3); kind < 2 && len(kinds[kind]) > 0 {
 			from = kinds[kind]
 		}
-		g.line("request count=%d from=(%s)", 1+g.IntN(3), join(from))
+		if g.IntN(4) == 0 {
+			g.line("request first-available")
+			g.line("or count=%d from=(%s)", 1+g.IntN(2), join(g.some(50, from)))
+			g.line("or count=%d from=(%s)", 1+g.IntN(2), join(g.some(50, from)))
+			continue
+		}
+		g.line("request count=%d from=(%s)", 1+g.IntN(2), join(from))
 	}
 	return g.text.String()
 }
 
-// askAlongAWalk calls ask where look sees hope: at the root, and along a walk
-// that goes down by random devices and up at random.
+// askAlongAWalk goes down by random devices and up at random, and calls ask at
+// some of the nodes, whatever the other bounds say there.
 func askAlongAWalk(random *rand.Rand, p *Problem, ask func(*memory)) {
 	w := walk{ctx: context.Background(), state: newState(p), prunable: true}
 	m := &memory{outlook: newOutlook(w.state)}
-	if m.rootHolds() {
-		ask(m)
-	}
 	requests := p.Claims[0].Requests
 	var path []place
-	at := place{}
-	for range 20 {
-		for at.request < len(requests) && at.device == requests[at.request].Alternatives[0].Count {
-			at = place{request: at.request + 1}
+	begin := func(request int) (at place) {
+		if request < len(requests) {
+			at.alternative = random.IntN(len(requests[request].Alternatives))
 		}
-		if at.request < len(requests) && random.IntN(4) > 0 {
-			if domain, ok := m.look(at); ok {
-				ask(m)
-				candidates := slices.Collect(domain.All)
-				position := candidates[random.IntN(len(candidates))]
-				if w.take(at, &requests[at.request].Alternatives[0], position) == accepted {
-					path = append(path, at)
-					at.device, at.from = at.device+1, position+1
-				}
-				continue
-			}
-		}
-		if len(path) == 0 {
-			return
-		}
-		w.giveBack()
-		at, path = path[len(path)-1], path[:len(path)-1]
+		at.request = request
+		return at
 	}
+	at := begin(0)
+	for range 60 {
+		for at.request < len(requests) && at.device == requests[at.request].Alternatives[at.alternative].Count {
+			at = begin(at.request + 1)
+		}
+		if at.request < len(requests) && random.IntN(5) > 1 && m.demandsAt(at) {
+			candidates := slices.Collect(m.demands[0].domain.All)
+			if random.IntN(2) == 0 {
+				ask(m)
+			}
+			position := candidates[random.IntN(len(candidates))]
+			if w.take(at, &requests[at.request].Alternatives[at.alternative], position) == accepted {
+				path = append(path, at)
+				at.device, at.from = at.device+1, position+1
+			}
+			continue
+		}
+		if len(path) > 0 {
+			w.giveBack()
+			at, path = path[len(path)-1], path[:len(path)-1]
+		}
+	}
+}
+
+// demandsAt is look without the bounds on several demands.
+func (o *outlook) demandsAt(at place) bool {
+	o.demands = o.demands[:0]
+	if !o.demand(at.request, at.alternative, at.device, at.from) {
+		return false
+	}
+	for i := at.request + 1; i < len(o.rests); i++ {
+		if !o.someAlternative(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // packsByForce gives each device to none of the demands or to one, in all ways.

@@ -134,31 +134,22 @@ func (o *outlook) overflows(at place, alternative *Alternative, taken int) bool 
 // take a device, or false if the subtree holds no solution; then blame says
 // which components are the reason. The set is valid until the next look.
 func (o *outlook) look(at place) (bitset.Set, bool) {
-	o.demands = o.demands[:0]
-	i := o.first[at.claim] + at.request
-	if !o.demand(i, at.alternative, at.device, at.from) {
-		return nil, false
-	}
-	for j := i + 1; j < len(o.rests); j++ {
-		if o.rests[j].prioritized {
-			if !o.someAlternative(j) {
-				return nil, false
-			}
-		} else if !o.demand(j, 0, 0, 0) {
-			return nil, false
-		}
-	}
-	if !o.constraintsHold() || !o.devicesSuffice() || !o.countersSuffice() || !o.sharesSuffice() {
+	if !o.demandsAt(at) || !o.constraintsHold() || !o.devicesSuffice() || !o.countersSuffice() || !o.sharesSuffice() {
 		return nil, false
 	}
 	return o.demands[0].domain, true
 }
 
-// rootHolds says whether the problem may have a solution at all, in a state in
-// which nothing is taken.
-func (o *outlook) rootHolds() bool {
+// demandsAt fills demands with those of a node.
+func (o *outlook) demandsAt(at place) bool {
 	o.demands = o.demands[:0]
-	for i := range o.rests {
+	i := o.first[at.claim] + at.request
+	return o.demand(i, at.alternative, at.device, at.from) && o.demandsFrom(i+1)
+}
+
+// demandsFrom appends the demands of requests of which nothing is decided.
+func (o *outlook) demandsFrom(i int) bool {
+	for ; i < len(o.rests); i++ {
 		if o.rests[i].prioritized {
 			if !o.someAlternative(i) {
 				return false
@@ -167,7 +158,7 @@ func (o *outlook) rootHolds() bool {
 			return false
 		}
 	}
-	return o.constraintsHold() && o.devicesSuffice() && o.countersSuffice() && o.sharesSuffice()
+	return true
 }
 
 // resume goes on with another state of the same problem.

@@ -47,25 +47,31 @@ const (
 const maxTables = 16
 
 // packs says whether the counter sets can give what the demands of the last look
-// need of them. If not, the demands' components are to blame.
-func (m *memory) packs() bool {
+// need of them. If not, the demands' components are to blame. Yes is proven if a
+// way was found to give all demands what they need, with nothing left out but
+// admin access, which takes nothing.
+func (m *memory) packs() (packs, proven bool) {
 	if m.packing.partitions == nil {
 		m.packing.partitions = m.partitions()
 	}
-	demands := m.packing.chosen[:0]
+	demands, all := m.packing.chosen[:0], true
 	var limit vector
 	for i := range m.demands {
-		if d := &m.demands[i]; d.need > 0 && !d.alternative.Admin && within(d.domain, m.packing.partitions) {
-			if len(demands) == maxDimensions || d.need > maxNeed {
-				return true
-			}
+		d := &m.demands[i]
+		switch {
+		case d.need == 0 || d.alternative.Admin:
+		case !within(d.domain, m.packing.partitions):
+			all = false
+		case len(demands) == maxDimensions || d.need > maxNeed:
+			return true, false
+		default:
 			limit |= vector(d.need) << (8 * len(demands))
 			demands = append(demands, d)
 		}
 	}
 	m.packing.chosen = demands
 	if len(demands) == 0 {
-		return true
+		return true, false
 	}
 	table := m.table(limit)
 	lists := m.packing.lists[:0]
@@ -73,7 +79,7 @@ func (m *memory) packs() bool {
 	for i := range blocks.list {
 		list, ok := m.waysOf(table, int32(i))
 		if !ok {
-			return true
+			return true, false
 		}
 		if list != nothing {
 			lists = append(lists, list)
@@ -81,13 +87,13 @@ func (m *memory) packs() bool {
 	}
 	m.packing.lists = lists
 	if table.reaches(lists, limit) {
-		return true
+		return true, all && table.asked <= maxSums
 	}
 	m.outlook.blame = 0
 	for _, d := range demands {
 		m.outlook.blame |= d.rest.component.blame()
 	}
-	return false
+	return false, false
 }
 
 // partitions are the devices that packing counts. Wide amounts are left out.

@@ -24,9 +24,13 @@ func TestPackingIsExact(t *testing.T) {
 		g := generator{Rand: rand.New(rand.NewPCG(seed, uint64(i)))}
 		text := g.partitions()
 		askAlongAWalk(g.Rand, parse(text).problem(), func(m *memory) {
-			got, want := m.packs(), packsByForce(m.outlook)
+			got, proven := m.packs()
+			want := packsByForce(m.outlook)
 			if got != want {
 				t.Errorf("packs says %v, the brute force %v, with %v taken", got, want, m.picks)
+			}
+			if proven != got {
+				t.Errorf("nothing is left out, and packs says %v proven: %v", got, proven)
 			}
 			if want {
 				yes++
@@ -120,20 +124,6 @@ func askAlongAWalk(random *rand.Rand, p *Problem, ask func(*memory)) {
 			at, path = path[len(path)-1], path[:len(path)-1]
 		}
 	}
-}
-
-// demandsAt is look without the bounds on several demands.
-func (o *outlook) demandsAt(at place) bool {
-	o.demands = o.demands[:0]
-	if !o.demand(at.request, at.alternative, at.device, at.from) {
-		return false
-	}
-	for i := at.request + 1; i < len(o.rests); i++ {
-		if !o.someAlternative(i) {
-			return false
-		}
-	}
-	return true
 }
 
 // packsByForce gives each device to none of the demands or to one, in all ways.

@@ -121,7 +121,8 @@ const maxLearnt = 8 << 20
 
 func newMemory(s *state) *memory {
 	m := &memory{outlook: newOutlook(newState(s.problem)), nogoods: make(map[string]blame)}
-	m.hopeless = !m.rootHolds() || !m.packs()
+	m.demands = m.demands[:0]
+	m.hopeless = !m.demandsFrom(0) || !m.hopeful()
 	m.outlook.resume(s)
 	m.later = make([]bitset.Set, len(m.rests))
 	after := make(bitset.Set, len(s.problem.InUse))
@@ -138,6 +139,21 @@ func newMemory(s *state) *memory {
 // mine is the component of the request at a node.
 func (m *memory) mine(at place) blame {
 	return m.rests[m.first[at.claim]+at.request].component.blame()
+}
+
+// hopeful makes all checks of the demands, as look does, and packs as well. A
+// packing that gives all demands their devices answers for the bounds on devices
+// and on counters; so packs comes first, where it is conclusive most of the time.
+// Where it is not, the bounds are asked, too: they know better whom to blame.
+func (m *memory) hopeful() bool {
+	if !m.constraintsHold() {
+		return false
+	}
+	packs, proven := m.packs()
+	if !proven && (!m.devicesSuffice() || !m.countersSuffice()) || !m.sharesSuffice() {
+		return false
+	}
+	return packs
 }
 
 // prune makes the walk prune from here on.
@@ -161,11 +177,10 @@ func (w *walk) fail(b blame) verdict {
 // to a solution, without those whose twins did not.
 func (w *walk) tryLikely(at place, alternative *Alternative) verdict {
 	m := w.memory
-	domain, ok := m.look(at)
-	if !ok || !m.packs() {
+	if !m.demandsAt(at) || !m.hopeful() {
 		return w.fail(m.outlook.blame)
 	}
-	domain = w.keep(domain)
+	domain := w.keep(m.demands[0].domain)
 	defer w.drop()
 	if len(m.nogoods) > 0 {
 		if b, known := m.nogoods[string(m.stateKey(at, domain))]; known {

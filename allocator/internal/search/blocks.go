@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
-	"sort"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
 )
@@ -87,9 +86,10 @@ func newBlocks(o *outlook) *blocks {
 // divide joins the devices that draw from the same sets.
 func (b *blocks) divide(o *outlook, reach bitset.Set) {
 	bySet := make(map[[2]int]int32)
+	var sets []int
 	for position := range reach.All {
 		pool := o.problem.WordPool[position/bitset.WordBits]
-		var sets []int
+		sets = sets[:0]
 		if problem := &o.problem.Pools[pool]; problem.Counters != nil {
 			for _, use := range problem.Counters.GroupsOf(problem.MemberOf[position-problem.First]) {
 				sets = append(sets, use.Set)
@@ -286,9 +286,8 @@ func (o *memory) stateKey(at place, domain bitset.Set) []byte {
 			o.bounds = append(o.bounds, [2]int{start, len(states)})
 		}
 	}
-	sort.Slice(o.bounds, func(i, j int) bool {
-		a, b := o.bounds[i], o.bounds[j]
-		return bytes.Compare(states[a[0]:a[1]], states[b[0]:b[1]]) < 0
+	slices.SortFunc(o.bounds, func(a, b [2]int) int {
+		return bytes.Compare(states[a[0]:a[1]], states[b[0]:b[1]])
 	})
 	for _, bound := range o.bounds {
 		key = binary.AppendVarint(key, int64(bound[1]-bound[0]))

@@ -34,6 +34,8 @@ type blocks struct {
 	// positions that no alternative can take.
 	of, within []int32
 	list       []block
+	// divided: the list is that of the problem.
+	divided bool
 }
 
 type block struct {
@@ -53,8 +55,12 @@ type blockWord struct {
 	mask uint64
 }
 
-func newBlocks(o *outlook) *blocks {
-	b := &blocks{of: slices.Repeat([]int32{-1}, o.problem.Width), within: make([]int32, o.problem.Width)}
+// begin divides the devices of another problem.
+func (b *blocks) begin(o *outlook) {
+	b.of, b.within = resized(b.of, o.problem.Width), resized(b.within, o.problem.Width)
+	for position := range b.of {
+		b.of[position] = -1
+	}
 	reach := make(bitset.Set, len(o.problem.InUse))
 	for i := range o.rests {
 		for _, domain := range o.rests[i].static {
@@ -80,12 +86,13 @@ func newBlocks(o *outlook) *blocks {
 		}
 		block.shape = shape
 	}
-	return b
+	b.divided = true
 }
 
 // divide joins the devices that draw from the same sets.
 func (b *blocks) divide(o *outlook, reach bitset.Set) {
 	bySet := make(map[[2]int]int32)
+	b.list = b.list[:0]
 	var sets []int
 	for position := range reach.All {
 		pool := o.problem.WordPool[position/bitset.WordBits]
@@ -108,7 +115,8 @@ func (b *blocks) divide(o *outlook, reach bitset.Set) {
 		}
 		if number < 0 {
 			number = int32(len(b.list))
-			b.list = append(b.list, block{pool: pool})
+			b.list = resized(b.list, len(b.list)+1)
+			b.list[number].begin(pool)
 		}
 		block := &b.list[number]
 		block.positions = append(block.positions, position)
@@ -127,6 +135,11 @@ func (b *blocks) divide(o *outlook, reach bitset.Set) {
 			b.list[i].add(position)
 		}
 	}
+}
+
+// begin empties a block, for devices of a pool.
+func (b *block) begin(pool int) {
+	b.pool, b.sets, b.positions, b.words = pool, b.sets[:0], b.positions[:0], b.words[:0]
 }
 
 // add extends words by a position that is larger than those before.

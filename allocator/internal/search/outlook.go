@@ -62,20 +62,35 @@ type demand struct {
 }
 
 func newOutlook(s *state) *outlook {
-	o := &outlook{state: s, first: make([]int, len(s.problem.Claims)), fits: make([]poolFits, len(s.problem.Pools))}
+	o := &outlook{}
+	o.begin(s)
+	return o
+}
+
+// begin looks at another problem, in the memory of the one before.
+func (o *outlook) begin(s *state) {
+	o.state, o.tables, o.blame = s, nil, 0
+	o.fits = resized(o.fits, len(s.problem.Pools))
+	o.resume(s)
+	o.first = resized(o.first, len(s.problem.Claims))
+	n := 0
 	for c := range s.problem.Claims {
-		o.first[c] = len(o.rests)
+		o.first[c] = n
+		o.rests = resized(o.rests[:n], n+len(s.problem.Claims[c].Requests))
 		for r := range s.problem.Claims[c].Requests {
-			request := &s.problem.Claims[c].Requests[r]
-			rest := rest{claim: c, request: r, alternatives: request.Alternatives, prioritized: request.Prioritized}
+			request, rest := &s.problem.Claims[c].Requests[r], &o.rests[n]
+			rest.claim, rest.request = c, r
+			rest.alternatives, rest.prioritized = request.Alternatives, request.Prioritized
+			rest.static = resized(rest.static, len(request.Alternatives))
 			for a := range request.Alternatives {
-				rest.static = append(rest.static, s.static(c, &request.Alternatives[a]))
+				rest.static[a] = s.static(rest.static[a], c, &request.Alternatives[a])
 			}
-			o.rests = append(o.rests, rest)
+			n++
 		}
 	}
-	o.fewest = make([]int, len(o.rests)+1)
-	for i := len(o.rests) - 1; i >= 0; i-- {
+	o.rests = o.rests[:n]
+	o.fewest = cleared(o.fewest, n+1)
+	for i := n - 1; i >= 0; i-- {
 		fewest := -1
 		for a := range o.rests[i].alternatives {
 			if n := o.rests[i].alternatives[a].Count; fewest < 0 || n < fewest {
@@ -83,18 +98,18 @@ func newOutlook(s *state) *outlook {
 			}
 		}
 		o.fewest[i] = max(fewest, 0)
-		if i+1 < len(o.rests) && o.rests[i+1].claim == o.rests[i].claim {
+		if i+1 < n && o.rests[i+1].claim == o.rests[i].claim {
 			o.fewest[i] += o.fewest[i+1]
 		}
 	}
 	o.assignComponents()
-	return o
 }
 
-// static removes the devices that the alternative can never take: in use, or
-// without a value that one of its constraints can compare.
-func (s *state) static(claim int, a *Alternative) bitset.Set {
-	domain := a.Candidates.Clone()
+// static returns, in the memory of domain, the candidates less the devices that
+// the alternative can never take: in use, or without a value that one of its
+// constraints can compare.
+func (s *state) static(domain bitset.Set, claim int, a *Alternative) bitset.Set {
+	domain = append(domain[:0], a.Candidates...)
 	if a.All {
 		members := make(bitset.Set, len(domain))
 		for _, position := range a.Members {
@@ -229,10 +244,13 @@ func (o *outlook) onlyMembers(domain bitset.Set, members []int) bool {
 	return true
 }
 
+// scratch returns the i-th set for use within one look; what is in it is left
+// over from another.
 func (o *outlook) scratch(i int) bitset.Set {
 	for len(o.free) <= i {
-		o.free = append(o.free, make(bitset.Set, len(o.problem.InUse)))
+		o.free = append(o.free, nil)
 	}
+	o.free[i] = resized(o.free[i], len(o.problem.InUse))
 	return o.free[i]
 }
 

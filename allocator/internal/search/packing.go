@@ -24,6 +24,8 @@ import (
 // From one look to the next the state of one or two blocks changes, so what is
 // known is kept for the blocks that have not changed, and for the sums of them.
 type packing struct {
+	// begun: partitions are those of the problem.
+	begun bool
 	// partitions are the devices that draw from counters and cannot be shared.
 	partitions bitset.Set
 	// drawings are the shapes of blocks, compiled when first met.
@@ -46,13 +48,21 @@ const (
 // maxTables bounds the tables that are kept; beyond it they are made again.
 const maxTables = 16
 
+// begin forgets another problem.
+func (p *packing) begin() {
+	clear(p.drawings)
+	clear(p.tables)
+	p.begun, p.drawings, p.tables = false, p.drawings[:0], p.tables[:0]
+}
+
 // packs says whether the counter sets can give what the demands of the last look
 // need of them. If not, the demands' components are to blame. Yes is proven if a
 // way was found to give all demands what they need, with nothing left out but
 // admin access, which takes nothing.
 func (m *memory) packs() (packs, proven bool) {
-	if m.packing.partitions == nil {
-		m.packing.partitions = m.partitions()
+	if !m.packing.begun {
+		m.packing.begun = true
+		m.packing.partitions = m.partitions(m.packing.partitions)
 	}
 	demands, all := m.packing.chosen[:0], true
 	var limit vector
@@ -96,9 +106,10 @@ func (m *memory) packs() (packs, proven bool) {
 	return false, false
 }
 
-// partitions are the devices that packing counts. Wide amounts are left out.
-func (o *outlook) partitions() bitset.Set {
-	set := make(bitset.Set, len(o.problem.InUse))
+// partitions returns, in the memory of set, the devices that packing counts. Wide
+// amounts are left out.
+func (o *outlook) partitions(set bitset.Set) bitset.Set {
+	set = cleared(set, len(o.problem.InUse))
 	for i := range o.problem.Pools {
 		pool := &o.problem.Pools[i]
 		if pool.Counters == nil || pool.Left.Wide != nil {

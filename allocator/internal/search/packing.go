@@ -55,6 +55,16 @@ func (p *packing) begin() {
 	p.begun, p.drawings, p.tables = false, p.drawings[:0], p.tables[:0]
 }
 
+// resume goes on with another state of the same problem, whose versions count
+// other changes: the lists of the blocks are looked up again.
+func (p *packing) resume() {
+	for _, t := range p.tables {
+		for i := range t.blocks {
+			clear(t.blocks[i].wanted)
+		}
+	}
+}
+
 // packs says whether the counter sets can give what the demands of the last look
 // need of them. If not, the demands' components are to blame. Yes is proven if a
 // way was found to give all demands what they need, with nothing left out but
@@ -131,7 +141,8 @@ type blockWays struct {
 	// version is the sum of those of the block's sets: each only grows, so the
 	// sum is the same only if all are.
 	version uint64
-	// wanted are the block's words of each demand's domain: none at first.
+	// wanted are the block's words of each demand's domain. Nothing is wanted at
+	// first, so list is not asked for before it is set.
 	wanted []uint64
 }
 

@@ -143,6 +143,7 @@ func (m *memory) begin(s *state) {
 	m.demands = m.demands[:0]
 	m.hopeless = !m.demandsFrom(0) || !m.hopeful()
 	m.outlook.resume(s)
+	m.packing.resume()
 	m.later = resized(m.later, len(m.rests))
 	after := m.scratch(0)
 	clear(after)

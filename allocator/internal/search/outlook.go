@@ -34,6 +34,8 @@ type outlook struct {
 	fewest []int
 
 	demands []demand
+	// sharers are the demands that only devices which can be shared can meet.
+	sharers []*demand
 	free    []bitset.Set
 	fits    []poolFits
 	match   matcher

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
 )
@@ -173,6 +174,9 @@ func (m *memory) hopeful() bool {
 		return false
 	}
 	packs, proven := m.packs()
+	if !packs && m.outlook.blame == m.blameDemands(func(*demand) bool { return true }) && bits.OnesCount64(uint64(m.outlook.blame)) == 1 {
+		return false // There is nobody else to blame.
+	}
 	if !proven && (!m.devicesSuffice() || !m.countersSuffice()) || !m.sharesSuffice() {
 		return false
 	}

@@ -37,11 +37,15 @@ type outlook struct {
 	// sharers are the demands that only devices which can be shared can meet.
 	sharers []*demand
 	free    []bitset.Set
-	fits    []poolFits
-	match   matcher
-	limits  []int64
-	tables  [][]elements
-	blame   blame
+	// shareAt is the position of each share. sharesSeen are the versions that
+	// covered knows, plus one; 0 is none.
+	shareAt    []int
+	sharesSeen []uint64
+	fits       []poolFits
+	match      matcher
+	limits     []int64
+	tables     [][]elements
+	blame      blame
 }
 
 // rest is one request, in the order of the search.
@@ -50,7 +54,10 @@ type rest struct {
 	alternatives   []Alternative
 	prioritized    bool
 	// static[a] is Candidates of alternative a less what can never be taken.
-	static    []bitset.Set
+	static []bitset.Set
+	// covered[a] is static[a] less the devices of which too little is left for a
+	// share, as far as sharesSeen.
+	covered   []bitset.Set
 	component component
 }
 
@@ -72,6 +79,12 @@ func newOutlook(s *state) *outlook {
 // begin looks at another problem, in the memory of the one before.
 func (o *outlook) begin(s *state) {
 	o.state, o.tables, o.blame = s, nil, 0
+	o.shareAt = cleared(o.shareAt, len(s.problem.Shares))
+	for position, share := range s.problem.ShareOf {
+		if share >= 0 {
+			o.shareAt[share] = position
+		}
+	}
 	o.fits = resized(o.fits, len(s.problem.Pools))
 	o.resume(s)
 	o.first = resized(o.first, len(s.problem.Claims))
@@ -84,8 +97,10 @@ func (o *outlook) begin(s *state) {
 			rest.claim, rest.request = c, r
 			rest.alternatives, rest.prioritized = request.Alternatives, request.Prioritized
 			rest.static = resized(rest.static, len(request.Alternatives))
+			rest.covered = resized(rest.covered, len(request.Alternatives))
 			for a := range request.Alternatives {
 				rest.static[a] = s.static(rest.static[a], c, &request.Alternatives[a])
+				rest.covered[a] = append(rest.covered[a][:0], rest.static[a]...)
 			}
 			n++
 		}
@@ -160,6 +175,7 @@ func (o *outlook) look(at place) (bitset.Set, bool) {
 // demandsAt fills demands with those of a node.
 func (o *outlook) demandsAt(at place) bool {
 	o.demands = o.demands[:0]
+	o.cover()
 	i := o.first[at.claim] + at.request
 	return o.demand(i, at.alternative, at.device, at.from) && o.demandsFrom(i+1)
 }
@@ -183,6 +199,26 @@ func (o *outlook) resume(s *state) {
 	o.state = s
 	for i := range o.fits {
 		o.fits[i].known = false
+	}
+	o.sharesSeen = cleared(o.sharesSeen, len(s.problem.Shares))
+}
+
+// cover brings covered up to date where shares have changed.
+func (o *outlook) cover() {
+	for share, version := range o.shareVersions {
+		if o.sharesSeen[share] == version+1 {
+			continue
+		}
+		o.sharesSeen[share] = version + 1
+		position := o.shareAt[share]
+		for i := range o.rests {
+			rest := &o.rests[i]
+			for a, static := range rest.static {
+				if static.Has(position) {
+					put(rest.covered[a], position, o.shares[share].Covers(rest.alternatives[a].Demands[share]))
+				}
+			}
+		}
 	}
 }
 
@@ -213,7 +249,7 @@ func (o *outlook) demand(i, alternative, taken, from int) bool {
 	rest := &o.rests[i]
 	a := &rest.alternatives[alternative]
 	domain := o.scratch(len(o.demands))
-	copy(domain, rest.static[alternative])
+	copy(domain, rest.covered[alternative])
 	domain.AndNot(o.busy(rest.claim, a))
 	removeBelow(domain, from)
 	o.dropUnfit(domain, a)
@@ -280,7 +316,7 @@ func (o *outlook) dropForbidden(domain bitset.Set, claim int, a *Alternative) {
 	}
 }
 
-// dropUnfit removes the devices whose counters, groups or shares do not reach.
+// dropUnfit removes the devices whose counters or groups do not reach.
 func (o *outlook) dropUnfit(domain bitset.Set, a *Alternative) {
 	for word, w := range domain {
 		if w == 0 {
@@ -292,12 +328,6 @@ func (o *outlook) dropUnfit(domain bitset.Set, a *Alternative) {
 				set = fits.join
 			}
 			domain[word] &= set[word-fits.firstWord]
-		}
-		for m := domain[word] & o.problem.MultiAllocatable[word]; m != 0; m &= m - 1 {
-			position := word*bitset.WordBits + bits.TrailingZeros64(m)
-			if share := o.problem.ShareOf[position]; share >= 0 && !o.shares[share].Covers(a.Demands[share]) {
-				domain.Remove(position)
-			}
 		}
 	}
 }

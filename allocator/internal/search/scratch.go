@@ -51,6 +51,7 @@ func (s *state) begin(p *Problem) {
 	for i := range s.pools {
 		s.pools[i].opened, s.pools[i].overdrawn = false, 0
 	}
+	s.shareVersions = resized(s.shareVersions, len(p.Shares))
 	s.shares = resized(s.shares, len(p.Shares))
 	for i := range p.Shares {
 		s.shares[i] = s.shares[i].Become(p.Shares[i])

@@ -35,6 +35,8 @@ type state struct {
 	// shared[i] is the number of shares of the device behind problem.Shares[i]
 	// that were taken without admin access: the first of them drew its counters.
 	shared []int32
+	// shareVersions[i] counts the changes of shares[i].
+	shareVersions []uint64
 
 	constraints [][]constraintState
 
@@ -205,6 +207,7 @@ func (s *state) release(claim, position int) {
 func (s *state) takeShare(position int, alternative *Alternative) {
 	share := s.problem.ShareOf[position]
 	s.pay(position)
+	s.shareVersions[share]++
 	demand := alternative.Demands[share]
 	for i := range demand.Len() {
 		s.shares[share].Sub(i, demand, i)
@@ -224,6 +227,7 @@ func (s *state) pay(position int) {
 func (s *state) giveShareBack(position int, alternative *Alternative) {
 	share := s.problem.ShareOf[position]
 	s.pay(position)
+	s.shareVersions[share]++
 	demand := alternative.Demands[share]
 	for i := range demand.Len() {
 		s.shares[share].Add(i, demand, i)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
-	"sort"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
 )
@@ -35,6 +34,8 @@ type blocks struct {
 	// positions that no alternative can take.
 	of, within []int32
 	list       []block
+	// divided: the list is that of the problem.
+	divided bool
 }
 
 type block struct {
@@ -44,10 +45,22 @@ type block struct {
 	pool      int
 	sets      []int
 	positions []int
+	// words are those of the positions.
+	words []blockWord
 }
 
-func newBlocks(o *outlook) *blocks {
-	b := &blocks{of: slices.Repeat([]int32{-1}, o.problem.Width), within: make([]int32, o.problem.Width)}
+// blockWord is the part of a block in one word of a set.
+type blockWord struct {
+	word int
+	mask uint64
+}
+
+// begin divides the devices of another problem.
+func (b *blocks) begin(o *outlook) {
+	b.of, b.within = resized(b.of, o.problem.Width), resized(b.within, o.problem.Width)
+	for position := range b.of {
+		b.of[position] = -1
+	}
 	reach := make(bitset.Set, len(o.problem.InUse))
 	for i := range o.rests {
 		for _, domain := range o.rests[i].static {
@@ -73,15 +86,17 @@ func newBlocks(o *outlook) *blocks {
 		}
 		block.shape = shape
 	}
-	return b
+	b.divided = true
 }
 
 // divide joins the devices that draw from the same sets.
 func (b *blocks) divide(o *outlook, reach bitset.Set) {
 	bySet := make(map[[2]int]int32)
+	b.list = b.list[:0]
+	var sets []int
 	for position := range reach.All {
 		pool := o.problem.WordPool[position/bitset.WordBits]
-		var sets []int
+		sets = sets[:0]
 		if problem := &o.problem.Pools[pool]; problem.Counters != nil {
 			for _, use := range problem.Counters.GroupsOf(problem.MemberOf[position-problem.First]) {
 				sets = append(sets, use.Set)
@@ -100,7 +115,8 @@ func (b *blocks) divide(o *outlook, reach bitset.Set) {
 		}
 		if number < 0 {
 			number = int32(len(b.list))
-			b.list = append(b.list, block{pool: pool})
+			b.list = resized(b.list, len(b.list)+1)
+			b.list[number].begin(pool)
 		}
 		block := &b.list[number]
 		block.positions = append(block.positions, position)
@@ -116,8 +132,23 @@ func (b *blocks) divide(o *outlook, reach bitset.Set) {
 		slices.Sort(b.list[i].positions)
 		for j, position := range b.list[i].positions {
 			b.of[position], b.within[position] = int32(i), int32(j)
+			b.list[i].add(position)
 		}
 	}
+}
+
+// begin empties a block, for devices of a pool.
+func (b *block) begin(pool int) {
+	b.pool, b.sets, b.positions, b.words = pool, b.sets[:0], b.positions[:0], b.words[:0]
+}
+
+// add extends words by a position that is larger than those before.
+func (b *block) add(position int) {
+	word := position / bitset.WordBits
+	if n := len(b.words); n == 0 || b.words[n-1].word != word {
+		b.words = append(b.words, blockWord{word: word})
+	}
+	b.words[len(b.words)-1].mask |= 1 << (position % bitset.WordBits)
 }
 
 func (b *blocks) merge(from, into int32, bySet map[[2]int]int32) {
@@ -268,9 +299,8 @@ func (o *memory) stateKey(at place, domain bitset.Set) []byte {
 			o.bounds = append(o.bounds, [2]int{start, len(states)})
 		}
 	}
-	sort.Slice(o.bounds, func(i, j int) bool {
-		a, b := o.bounds[i], o.bounds[j]
-		return bytes.Compare(states[a[0]:a[1]], states[b[0]:b[1]]) < 0
+	slices.SortFunc(o.bounds, func(a, b [2]int) int {
+		return bytes.Compare(states[a[0]:a[1]], states[b[0]:b[1]])
 	})
 	for _, bound := range o.bounds {
 		key = binary.AppendVarint(key, int64(bound[1]-bound[0]))

@@ -7,7 +7,8 @@ import (
 
 // poolFits are the devices of a pool that what is left of its counters, and the
 // groups on its counter sets, would allow on their own. Sets are in the words of
-// the pool. It holds for one version of the pool's state.
+// the pool. It holds for one version of the pool's state; for the next one, only
+// the devices on the sets that have changed are looked at again.
 type poolFits struct {
 	version   int
 	known     bool
@@ -15,6 +16,10 @@ type poolFits struct {
 	words     int
 	// draw: counters and groups allow the device. join: groups do.
 	draw, join bitset.Set
+	// seen are the versions of the pool's sets.
+	seen []uint64
+	// users[starts[i]:starts[i+1]] are the devices that draw from set i.
+	starts, users []int32
 }
 
 // poolFits returns nil for a pool without counters.
@@ -28,30 +33,67 @@ func (o *outlook) poolFits(number int) *poolFits {
 		return fits
 	}
 	if !fits.known {
-		fits.firstWord = problem.First / bitset.WordBits
-		fits.words = bitset.Words(len(problem.MemberOf))
-		fits.draw, fits.join = make(bitset.Set, fits.words), make(bitset.Set, fits.words)
 		o.open(problem.First)
+		fits.begin(problem)
+		for device := range problem.MemberOf {
+			o.fit(fits, state, problem, device)
+		}
+		copy(fits.seen, state.versions)
+	}
+	for set, version := range state.versions {
+		if version != fits.seen[set] {
+			fits.seen[set] = version
+			for _, device := range fits.users[fits.starts[set]:fits.starts[set+1]] {
+				o.fit(fits, state, problem, int(device))
+			}
+		}
 	}
 	fits.known, fits.version = true, state.version
-	clear(fits.draw)
-	clear(fits.join)
-	for device, member := range problem.MemberOf {
-		position := problem.First + device
-		if o.paid(position) {
-			fits.draw.Add(device)
-			fits.join.Add(device)
-			continue
-		}
-		if !o.groupsAdmit(state, problem.Counters, member) {
-			continue
-		}
-		fits.join.Add(device)
-		if reaches(state, problem.Counters, member) {
-			fits.draw.Add(device)
+	return fits
+}
+
+// begin forgets what fits, and lists the devices of each set.
+func (f *poolFits) begin(problem *Pool) {
+	f.firstWord = problem.First / bitset.WordBits
+	f.words = bitset.Words(len(problem.MemberOf))
+	f.draw, f.join = cleared(f.draw, f.words), cleared(f.join, f.words)
+	sets := len(problem.Counters.Sets)
+	f.seen, f.starts = cleared(f.seen, sets), cleared(f.starts, sets+1)
+	for _, member := range problem.MemberOf {
+		for _, use := range problem.Counters.GroupsOf(member) {
+			f.starts[use.Set]++
 		}
 	}
-	return fits
+	// Each set's start is first its end, and moves down by one for each device.
+	sum := int32(0)
+	for set := range f.starts {
+		sum += f.starts[set]
+		f.starts[set] = sum
+	}
+	f.users = resized(f.users, int(sum))
+	for device := len(problem.MemberOf) - 1; device >= 0; device-- {
+		for _, use := range problem.Counters.GroupsOf(problem.MemberOf[device]) {
+			f.starts[use.Set]--
+			f.users[f.starts[use.Set]] = int32(device)
+		}
+	}
+}
+
+// fit looks at one device. That counters are overdrawn closes the whole pool; it
+// does so from the beginning, as taking a device never overdraws.
+func (o *outlook) fit(fits *poolFits, state *poolState, problem *Pool, device int) {
+	member := problem.MemberOf[device]
+	paid := o.paid(problem.First + device)
+	put(fits.join, device, paid || o.groupsAdmit(state, problem.Counters, member))
+	put(fits.draw, device, paid || fits.join.Has(device) && reaches(state, problem.Counters, member))
+}
+
+func put(s bitset.Set, member int, is bool) {
+	if is {
+		s.Add(member)
+	} else {
+		s.Remove(member)
+	}
 }
 
 // paid says whether the device's counters are drawn already by another share.

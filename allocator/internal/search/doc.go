@@ -26,6 +26,8 @@
 //	elements     can they agree on the values of attributes
 //	counterbounds, sharebounds   can counters and capacities give that much
 //	packing      can partitions of the same devices be given to all who want them
+//	ways         which partitions of one block fit beside each other
+//	sums         do the ways of all blocks add up to what is needed
 //	components   which choices can be to blame for a failure
 //	blocks       which devices are as good as others; what has failed before
 //	class        which nodes pose the same problem

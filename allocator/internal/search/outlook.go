@@ -34,12 +34,18 @@ type outlook struct {
 	fewest []int
 
 	demands []demand
+	// sharers are the demands that only devices which can be shared can meet.
+	sharers []*demand
 	free    []bitset.Set
-	fits    []poolFits
-	match   matcher
-	limits  []int64
-	tables  [][]elements
-	blame   blame
+	// shareAt is the position of each share. sharesSeen are the versions that
+	// covered knows, plus one; 0 is none.
+	shareAt    []int
+	sharesSeen []uint64
+	fits       []poolFits
+	match      matcher
+	limits     []int64
+	tables     [][]elements
+	blame      blame
 }
 
 // rest is one request, in the order of the search.
@@ -48,7 +54,10 @@ type rest struct {
 	alternatives   []Alternative
 	prioritized    bool
 	// static[a] is Candidates of alternative a less what can never be taken.
-	static    []bitset.Set
+	static []bitset.Set
+	// covered[a] is static[a] less the devices of which too little is left for a
+	// share, as far as sharesSeen.
+	covered   []bitset.Set
 	component component
 }
 
@@ -62,20 +71,43 @@ type demand struct {
 }
 
 func newOutlook(s *state) *outlook {
-	o := &outlook{state: s, first: make([]int, len(s.problem.Claims)), fits: make([]poolFits, len(s.problem.Pools))}
-	for c := range s.problem.Claims {
-		o.first[c] = len(o.rests)
-		for r := range s.problem.Claims[c].Requests {
-			request := &s.problem.Claims[c].Requests[r]
-			rest := rest{claim: c, request: r, alternatives: request.Alternatives, prioritized: request.Prioritized}
-			for a := range request.Alternatives {
-				rest.static = append(rest.static, s.static(c, &request.Alternatives[a]))
-			}
-			o.rests = append(o.rests, rest)
+	o := &outlook{}
+	o.begin(s)
+	return o
+}
+
+// begin looks at another problem, in the memory of the one before.
+func (o *outlook) begin(s *state) {
+	o.state, o.tables, o.blame = s, nil, 0
+	o.shareAt = cleared(o.shareAt, len(s.problem.Shares))
+	for position, share := range s.problem.ShareOf {
+		if share >= 0 {
+			o.shareAt[share] = position
 		}
 	}
-	o.fewest = make([]int, len(o.rests)+1)
-	for i := len(o.rests) - 1; i >= 0; i-- {
+	o.fits = resized(o.fits, len(s.problem.Pools))
+	o.resume(s)
+	o.first = resized(o.first, len(s.problem.Claims))
+	n := 0
+	for c := range s.problem.Claims {
+		o.first[c] = n
+		o.rests = resized(o.rests[:n], n+len(s.problem.Claims[c].Requests))
+		for r := range s.problem.Claims[c].Requests {
+			request, rest := &s.problem.Claims[c].Requests[r], &o.rests[n]
+			rest.claim, rest.request = c, r
+			rest.alternatives, rest.prioritized = request.Alternatives, request.Prioritized
+			rest.static = resized(rest.static, len(request.Alternatives))
+			rest.covered = resized(rest.covered, len(request.Alternatives))
+			for a := range request.Alternatives {
+				rest.static[a] = s.static(rest.static[a], c, &request.Alternatives[a])
+				rest.covered[a] = append(rest.covered[a][:0], rest.static[a]...)
+			}
+			n++
+		}
+	}
+	o.rests = o.rests[:n]
+	o.fewest = cleared(o.fewest, n+1)
+	for i := n - 1; i >= 0; i-- {
 		fewest := -1
 		for a := range o.rests[i].alternatives {
 			if n := o.rests[i].alternatives[a].Count; fewest < 0 || n < fewest {
@@ -83,18 +115,18 @@ func newOutlook(s *state) *outlook {
 			}
 		}
 		o.fewest[i] = max(fewest, 0)
-		if i+1 < len(o.rests) && o.rests[i+1].claim == o.rests[i].claim {
+		if i+1 < n && o.rests[i+1].claim == o.rests[i].claim {
 			o.fewest[i] += o.fewest[i+1]
 		}
 	}
 	o.assignComponents()
-	return o
 }
 
-// static removes the devices that the alternative can never take: in use, or
-// without a value that one of its constraints can compare.
-func (s *state) static(claim int, a *Alternative) bitset.Set {
-	domain := a.Candidates.Clone()
+// static returns, in the memory of domain, the candidates less the devices that
+// the alternative can never take: in use, or without a value that one of its
+// constraints can compare.
+func (s *state) static(domain bitset.Set, claim int, a *Alternative) bitset.Set {
+	domain = append(domain[:0], a.Candidates...)
 	if a.All {
 		members := make(bitset.Set, len(domain))
 		for _, position := range a.Members {
@@ -134,31 +166,23 @@ func (o *outlook) overflows(at place, alternative *Alternative, taken int) bool 
 // take a device, or false if the subtree holds no solution; then blame says
 // which components are the reason. The set is valid until the next look.
 func (o *outlook) look(at place) (bitset.Set, bool) {
-	o.demands = o.demands[:0]
-	i := o.first[at.claim] + at.request
-	if !o.demand(i, at.alternative, at.device, at.from) {
-		return nil, false
-	}
-	for j := i + 1; j < len(o.rests); j++ {
-		if o.rests[j].prioritized {
-			if !o.someAlternative(j) {
-				return nil, false
-			}
-		} else if !o.demand(j, 0, 0, 0) {
-			return nil, false
-		}
-	}
-	if !o.constraintsHold() || !o.devicesSuffice() || !o.countersSuffice() || !o.sharesSuffice() {
+	if !o.demandsAt(at) || !o.constraintsHold() || !o.devicesSuffice() || !o.countersSuffice() || !o.sharesSuffice() {
 		return nil, false
 	}
 	return o.demands[0].domain, true
 }
 
-// rootHolds says whether the problem may have a solution at all, in a state in
-// which nothing is taken.
-func (o *outlook) rootHolds() bool {
+// demandsAt fills demands with those of a node.
+func (o *outlook) demandsAt(at place) bool {
 	o.demands = o.demands[:0]
-	for i := range o.rests {
+	o.cover()
+	i := o.first[at.claim] + at.request
+	return o.demand(i, at.alternative, at.device, at.from) && o.demandsFrom(i+1)
+}
+
+// demandsFrom appends the demands of requests of which nothing is decided.
+func (o *outlook) demandsFrom(i int) bool {
+	for ; i < len(o.rests); i++ {
 		if o.rests[i].prioritized {
 			if !o.someAlternative(i) {
 				return false
@@ -167,7 +191,7 @@ func (o *outlook) rootHolds() bool {
 			return false
 		}
 	}
-	return o.constraintsHold() && o.devicesSuffice() && o.countersSuffice() && o.sharesSuffice()
+	return true
 }
 
 // resume goes on with another state of the same problem.
@@ -175,6 +199,26 @@ func (o *outlook) resume(s *state) {
 	o.state = s
 	for i := range o.fits {
 		o.fits[i].known = false
+	}
+	o.sharesSeen = cleared(o.sharesSeen, len(s.problem.Shares))
+}
+
+// cover brings covered up to date where shares have changed.
+func (o *outlook) cover() {
+	for share, version := range o.shareVersions {
+		if o.sharesSeen[share] == version+1 {
+			continue
+		}
+		o.sharesSeen[share] = version + 1
+		position := o.shareAt[share]
+		for i := range o.rests {
+			rest := &o.rests[i]
+			for a, static := range rest.static {
+				if static.Has(position) {
+					put(rest.covered[a], position, o.shares[share].Covers(rest.alternatives[a].Demands[share]))
+				}
+			}
+		}
 	}
 }
 
@@ -205,7 +249,7 @@ func (o *outlook) demand(i, alternative, taken, from int) bool {
 	rest := &o.rests[i]
 	a := &rest.alternatives[alternative]
 	domain := o.scratch(len(o.demands))
-	copy(domain, rest.static[alternative])
+	copy(domain, rest.covered[alternative])
 	domain.AndNot(o.busy(rest.claim, a))
 	removeBelow(domain, from)
 	o.dropUnfit(domain, a)
@@ -238,10 +282,13 @@ func (o *outlook) onlyMembers(domain bitset.Set, members []int) bool {
 	return true
 }
 
+// scratch returns the i-th set for use within one look; what is in it is left
+// over from another.
 func (o *outlook) scratch(i int) bitset.Set {
 	for len(o.free) <= i {
-		o.free = append(o.free, make(bitset.Set, len(o.problem.InUse)))
+		o.free = append(o.free, nil)
 	}
+	o.free[i] = resized(o.free[i], len(o.problem.InUse))
 	return o.free[i]
 }
 
@@ -269,7 +316,7 @@ func (o *outlook) dropForbidden(domain bitset.Set, claim int, a *Alternative) {
 	}
 }
 
-// dropUnfit removes the devices whose counters, groups or shares do not reach.
+// dropUnfit removes the devices whose counters or groups do not reach.
 func (o *outlook) dropUnfit(domain bitset.Set, a *Alternative) {
 	for word, w := range domain {
 		if w == 0 {
@@ -281,12 +328,6 @@ func (o *outlook) dropUnfit(domain bitset.Set, a *Alternative) {
 				set = fits.join
 			}
 			domain[word] &= set[word-fits.firstWord]
-		}
-		for m := domain[word] & o.problem.MultiAllocatable[word]; m != 0; m &= m - 1 {
-			position := word*bitset.WordBits + bits.TrailingZeros64(m)
-			if share := o.problem.ShareOf[position]; share >= 0 && !o.shares[share].Covers(a.Demands[share]) {
-				domain.Remove(position)
-			}
 		}
 	}
 }

@@ -2,10 +2,10 @@ package search
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
-	"github.com/dray-dev/dray/allocator/internal/index"
 )
 
 // packing decides whether counter sets can give all that is demanded of them
@@ -13,273 +13,302 @@ import (
 //
 // For each block it lists the ways to take devices from it, as a vector that
 // says how many go to each demand; of two ways of which one gives at least as
-// much to every demand only the better is kept. A solution takes one way from
-// each block, so the demands can be met only if some sum of one vector a block
-// reaches them. The sums are built block by block, capped at what is demanded,
-// again without what something else is better than.
+// much to every demand only the better is kept (see packer). A solution takes
+// one way from each block, so the demands can be met only if one vector a block
+// can be chosen such that their sum reaches what is demanded (see packingTable).
 //
 // Constraints are left out, and demands with other devices to take: it errs on
 // the side of hope. Where there is nothing but counters and groups it is exact,
 // and the search does not turn back further than one device.
+//
+// From one look to the next the state of one or two blocks changes, so what is
+// known is kept for the blocks that have not changed, and for the sums of them.
 type packing struct {
-	// ways are the vectors of blocks, by shape, state and demands.
-	ways map[string][]vector
-	key  []byte
+	// begun: partitions are those of the problem.
+	begun bool
+	// partitions are the devices that draw from counters and cannot be shared.
+	partitions bitset.Set
+	// drawings are the shapes of blocks, compiled when first met.
+	drawings []*drawing
+	tables   []*packingTable
+	packer   packer
+	key      []byte
+	chosen   []*demand
+	lists    []int32
 }
-
-// vector has a count for each demand, one byte each.
-type vector uint64
 
 // The bounds of what is computed; beyond them the answer is yes.
 const (
 	maxDimensions = 8
 	maxBlockSize  = 32
-	maxVectors    = 4096
+	// maxSums bounds the sums that one look compares.
+	maxSums = 1 << 14
 )
 
-func (v vector) at(i int) int { return int(v >> (8 * i) & 0xff) }
+// maxTables bounds the tables that are kept; beyond it they are made again.
+const maxTables = 16
 
-func unit(i int) vector { return 1 << (8 * i) }
-
-// covers says whether v gives at least as much as w to every demand.
-func (v vector) covers(w vector, dimensions int) bool {
-	for i := range dimensions {
-		if v.at(i) < w.at(i) {
-			return false
-		}
-	}
-	return true
+// begin forgets another problem.
+func (p *packing) begin() {
+	clear(p.drawings)
+	clear(p.tables)
+	p.begun, p.drawings, p.tables = false, p.drawings[:0], p.tables[:0]
 }
 
-// plus adds, and caps each count.
-func (v vector) plus(w, limit vector, dimensions int) vector {
-	var sum vector
-	for i := range dimensions {
-		sum |= vector(min(v.at(i)+w.at(i), limit.at(i))) << (8 * i)
+// resume goes on with another state of the same problem, whose versions count
+// other changes: the lists of the blocks are looked up again.
+func (p *packing) resume() {
+	for _, t := range p.tables {
+		for i := range t.blocks {
+			clear(t.blocks[i].wanted)
+		}
 	}
-	return sum
 }
 
 // packs says whether the counter sets can give what the demands of the last look
-// need of them. If not, the demands' components are to blame.
-func (m *memory) packs() bool {
-	var demands []*demand
+// need of them. If not, the demands' components are to blame. Yes is proven if a
+// way was found to give all demands what they need, with nothing left out but
+// admin access, which takes nothing.
+func (m *memory) packs() (packs, proven bool) {
+	if !m.packing.begun {
+		m.packing.begun = true
+		m.packing.partitions = m.partitions(m.packing.partitions)
+	}
+	demands, all := m.packing.chosen[:0], true
 	var limit vector
 	for i := range m.demands {
-		if d := &m.demands[i]; d.need > 0 && !d.alternative.Admin && m.onlyPartitions(d.domain) {
-			if len(demands) == maxDimensions || d.need > 0xff {
-				return true
-			}
+		d := &m.demands[i]
+		switch {
+		case d.need == 0 || d.alternative.Admin:
+		case !within(d.domain, m.packing.partitions):
+			all = false
+		case len(demands) == maxDimensions || d.need > maxNeed:
+			return true, false
+		default:
 			limit |= vector(d.need) << (8 * len(demands))
 			demands = append(demands, d)
 		}
 	}
+	m.packing.chosen = demands
 	if len(demands) == 0 {
-		return true
+		return true, false
 	}
-	n := len(demands)
-	sums := []vector{0}
+	table := m.table(limit)
+	lists := m.packing.lists[:0]
 	blocks := m.divided()
 	for i := range blocks.list {
-		ways, ok := m.waysOf(int32(i), demands, limit)
+		list, ok := m.waysOf(table, int32(i))
 		if !ok {
-			return true
+			return true, false
 		}
-		if sums, ok = addWays(sums, ways, limit, n); !ok {
-			return true
+		if list != nothing {
+			lists = append(lists, list)
 		}
-		if slices.Contains(sums, limit) {
-			return true
-		}
+	}
+	m.packing.lists = lists
+	if table.reaches(lists, limit) {
+		return true, all && table.asked <= maxSums
 	}
 	m.outlook.blame = 0
 	for _, d := range demands {
 		m.outlook.blame |= d.rest.component.blame()
 	}
-	return false
+	return false, false
 }
 
-// onlyPartitions says whether all devices of a domain draw from counters and
-// cannot be shared.
-func (m *memory) onlyPartitions(domain bitset.Set) bool {
-	any := false
-	for position := range domain.All {
-		any = true
-		pool := &m.problem.Pools[m.problem.WordPool[position/bitset.WordBits]]
-		if pool.Counters == nil || pool.Left.Wide != nil || m.problem.ShareOf[position] >= 0 ||
-			len(pool.Counters.GroupsOf(pool.MemberOf[position-pool.First])) == 0 {
-			return false
+// partitions returns, in the memory of set, the devices that packing counts. Wide
+// amounts are left out.
+func (o *outlook) partitions(set bitset.Set) bitset.Set {
+	set = cleared(set, len(o.problem.InUse))
+	for i := range o.problem.Pools {
+		pool := &o.problem.Pools[i]
+		if pool.Counters == nil || pool.Left.Wide != nil {
+			continue
 		}
-	}
-	return any
-}
-
-// addWays adds one of the ways to each of the sums, in all combinations.
-func addWays(sums, ways []vector, limit vector, dimensions int) ([]vector, bool) {
-	if len(ways) == 0 {
-		return sums, true
-	}
-	var next []vector
-	for _, sum := range sums {
-		for _, way := range ways {
-			next = keepBest(next, sum.plus(way, limit, dimensions), dimensions)
-			if len(next) > maxVectors {
-				return nil, false
+		for device, member := range pool.MemberOf {
+			if position := pool.First + device; o.problem.ShareOf[position] < 0 && len(pool.Counters.GroupsOf(member)) > 0 {
+				set.Add(position)
 			}
 		}
 	}
-	return next, true
+	return set
 }
 
-// keepBest adds a vector to a list without those that others cover.
-func keepBest(list []vector, v vector, dimensions int) []vector {
-	for _, other := range list {
-		if other.covers(v, dimensions) {
-			return list
-		}
-	}
-	list = slices.DeleteFunc(list, func(other vector) bool { return v.covers(other, dimensions) })
-	return append(list, v)
+// blockWays is the list of ways of a block, in the state in which it was last
+// looked at.
+type blockWays struct {
+	list int32
+	// version is the sum of those of the block's sets: each only grows, so the
+	// sum is the same only if all are.
+	version uint64
+	// wanted are the block's words of each demand's domain. Nothing is wanted at
+	// first, so list is not asked for before it is set.
+	wanted []uint64
 }
 
-// waysOf lists the best ways to take devices of a block; nil where none of the
-// demands can take any.
-func (m *memory) waysOf(number int32, demands []*demand, limit vector) ([]vector, bool) {
+// nothing is the list of a block of which no demand wants anything; endless is
+// that of one with more ways than can be listed.
+const (
+	nothing int32 = -1
+	endless int32 = -2
+)
+
+// waysOf returns the number of the list of the ways to take devices of a block;
+// it is false where they cannot be listed.
+func (m *memory) waysOf(t *packingTable, number int32) (int32, bool) {
 	block := &m.blocks.list[number]
 	if len(block.sets) == 0 {
-		return nil, true
+		return nothing, true
+	}
+	for len(t.blocks) <= int(number) {
+		t.blocks = append(t.blocks, blockWays{})
+	}
+	state := &t.blocks[number]
+	changed, wanted := m.want(block, state)
+	if !wanted {
+		return nothing, true
+	}
+	if len(block.positions) > maxBlockSize {
+		return nothing, false
+	}
+	version := uint64(0)
+	pool, _, _ := m.open(block.positions[0])
+	for _, set := range block.sets {
+		version += pool.versions[set]
+	}
+	if changed || state.version != version {
+		state.version, state.list = version, m.list(t, block)
+	}
+	return state.list, state.list != endless
+}
+
+// want notes what the demands want of a block, and says whether that is
+// something else than before, and whether it is anything.
+func (m *memory) want(block *block, state *blockWays) (changed, wanted bool) {
+	if state.wanted == nil {
+		state.wanted = make([]uint64, len(m.packing.chosen)*len(block.words))
+	}
+	i := 0
+	for _, d := range m.packing.chosen {
+		for _, part := range block.words {
+			w := d.domain[part.word] & part.mask
+			changed = changed || w != state.wanted[i]
+			wanted = wanted || w != 0
+			state.wanted[i] = w
+			i++
+		}
+	}
+	return changed, wanted
+}
+
+// list returns the number of a block's list of ways in its present state.
+func (m *memory) list(t *packingTable, block *block) int32 {
+	drawing := m.packing.drawing(m.outlook, block)
+	p := &m.packing.packer
+	p.drawing, p.dimensions, p.limit = drawing, len(m.packing.chosen), t.caps
+	p.enforced = m.problem.GroupsEnforced
+	key := binary.AppendVarint(m.packing.key[:0], int64(block.shape))
+	for d, demand := range m.packing.chosen {
+		p.masks[d] = 0
+		for i, number := range drawing.order {
+			if demand.domain.Has(block.positions[number]) {
+				p.masks[d] |= 1 << i
+			}
+		}
+		key = binary.LittleEndian.AppendUint32(key, p.masks[d])
 	}
 	pool := &m.pools[block.pool]
-	m.open(block.positions[0])
-	key := binary.AppendVarint(m.packing.key[:0], int64(block.shape))
-	key = binary.LittleEndian.AppendUint64(key, uint64(limit))
-	wanted := false
-	for _, position := range block.positions {
-		mask := byte(0)
-		for i, d := range demands {
-			if d.domain.Has(position) {
-				mask |= 1 << i
-				wanted = true
-			}
-		}
-		key = append(key, mask)
-	}
-	if !wanted {
-		return nil, true
-	}
-	if len(block.positions) > maxBlockSize || pool.left.Wide != nil {
-		return nil, false
-	}
-	left := m.blockLeft(block)
-	for _, amount := range left {
-		key = binary.AppendVarint(key, amount)
-	}
-	if m.problem.GroupsEnforced {
-		for _, set := range block.sets {
-			key = pool.groups[set].AppendKey(key)
-		}
-	}
-	m.packing.key = key
-	ways, known := m.packing.ways[string(key)]
-	if !known {
-		p := packer{memory: m, block: block, demands: demands, limit: limit, left: left}
-		for _, set := range block.sets {
-			p.groups = append(p.groups, pool.groups[set])
-		}
-		if !p.take(0, 0) {
-			return nil, false
-		}
-		ways = p.ways
-		if m.packing.ways == nil || len(m.packing.ways) >= maxVectors {
-			m.packing.ways = make(map[string][]vector)
-		}
-		m.packing.ways[string(key)] = ways
-	}
-	return ways, true
-}
-
-// blockLeft returns what is left of a block's counters, numbered within it.
-func (m *memory) blockLeft(block *block) []int64 {
-	var left []int64
+	p.left, p.groups = p.left[:0], p.groups[:0]
 	for _, number := range block.sets {
 		set := &m.problem.Pools[block.pool].Counters.Sets[number]
-		left = append(left, m.pools[block.pool].left.Narrow[set.First:set.First+set.Len]...)
-	}
-	return left
-}
-
-// packer enumerates the ways of one block.
-type packer struct {
-	*memory
-	block   *block
-	demands []*demand
-	limit   vector
-	left    []int64
-	// groups are the states of the block's sets.
-	groups  []index.GroupState
-	ways    []vector
-	visited int
-}
-
-// maxVisits bounds the enumeration of one block.
-const maxVisits = 1 << 14
-
-// take decides about the i-th device of the block and all behind it.
-func (p *packer) take(i int, taken vector) bool {
-	if p.visited++; p.visited > maxVisits {
-		return false
-	}
-	if i == len(p.block.positions) {
-		p.ways = keepBest(p.ways, taken, len(p.demands))
-		return true
-	}
-	position := p.block.positions[i]
-	problem := &p.problem.Pools[p.block.pool]
-	first, end := problem.Counters.UsesOf(problem.MemberOf[position-problem.First])
-	var before []index.GroupState
-	if p.problem.GroupsEnforced {
-		before = slices.Clone(p.groups)
-	}
-	if p.draw(problem, first, end) && p.join(problem, position) {
-		for d := range p.demands {
-			if p.demands[d].domain.Has(position) && taken.at(d) < p.limit.at(d) && !p.take(i+1, taken+unit(d)) {
-				return false
-			}
+		p.left = append(p.left, pool.left.Narrow[set.First:set.First+set.Len]...)
+		if p.enforced {
+			p.groups = append(p.groups, pool.groups[number])
+			key = pool.groups[number].AppendKey(key)
 		}
 	}
-	p.putBack(problem, first, end)
-	copy(p.groups, before)
-	return p.take(i+1, taken)
+	for _, amount := range p.left {
+		key = binary.AppendVarint(key, amount)
+	}
+	m.packing.key = key
+	list, known := t.byState[string(key)]
+	if !known {
+		list = endless
+		if p.list() {
+			list = t.number(p.ways)
+		}
+		t.byState[string(key)] = list
+	}
+	return list
 }
 
-// join places a device on its sets, if the groups there admit it.
-func (p *packer) join(problem *Pool, position int) bool {
-	if !p.problem.GroupsEnforced {
-		return true
+// drawing compiles a block's shape at the first of them.
+func (p *packing) drawing(o *outlook, block *block) *drawing {
+	for len(p.drawings) <= int(block.shape) {
+		p.drawings = append(p.drawings, nil)
 	}
-	for _, use := range problem.Counters.GroupsOf(problem.MemberOf[position-problem.First]) {
-		state := &p.groups[slices.Index(p.block.sets, use.Set)]
-		if !state.Admits(use.Groups) {
+	if p.drawings[block.shape] == nil {
+		p.drawings[block.shape] = newDrawing(o, block)
+	}
+	return p.drawings[block.shape]
+}
+
+// table returns what is known of sums for the demands. More is needed than the
+// last time where the search went back: then the table begins anew, for the most
+// that each demand ever needed.
+func (m *memory) table(limit vector) *packingTable {
+	p := &m.packing
+	for _, t := range p.tables {
+		if !slices.EqualFunc(t.demands, p.chosen, func(id demandID, d *demand) bool { return id == d.id() }) {
+			continue
+		}
+		if !t.caps.covers(limit) || len(t.byState) > maxLists {
+			t.begin(t.caps + limit.without(t.caps))
+		}
+		return t
+	}
+	if len(p.tables) == maxTables {
+		p.tables = p.tables[:0]
+	}
+	t := &packingTable{}
+	for i, d := range p.chosen {
+		t.demands = append(t.demands, d.id())
+		t.weights[i] = m.weight(d.domain)
+	}
+	t.begin(limit)
+	p.tables = append(p.tables, t)
+	return t
+}
+
+// demandID is a request and the alternative that is meant.
+type demandID struct {
+	rest        *rest
+	alternative int
+}
+
+func (d *demand) id() demandID { return demandID{d.rest, d.number} }
+
+// weight is what the smallest device of a set draws from all counters together.
+func (m *memory) weight(devices bitset.Set) int64 {
+	least := int64(math.MaxInt64)
+	for position := range devices.All {
+		pool := &m.problem.Pools[m.problem.WordPool[position/bitset.WordBits]]
+		volume := int64(0)
+		first, end := pool.Counters.UsesOf(pool.MemberOf[position-pool.First])
+		for use := first; use < end; use++ {
+			volume += pool.Counters.Drawn.Narrow[use]
+		}
+		least = min(least, volume)
+	}
+	return least
+}
+
+// within says whether all members of s are in t.
+func within(s, t bitset.Set) bool {
+	for i, w := range s {
+		if w&^t[i] != 0 {
 			return false
 		}
-		*state = state.With(use.Groups)
 	}
 	return true
-}
-
-// draw takes the uses from left, and says whether that leaves nothing negative.
-func (p *packer) draw(problem *Pool, first, end int) bool {
-	enough := true
-	for use := first; use < end; use++ {
-		counter := p.within(p.block, problem.Counters.Uses[use].Counter)
-		p.left[counter] -= problem.Counters.Drawn.Narrow[use]
-		enough = enough && p.left[counter] >= 0
-	}
-	return enough
-}
-
-func (p *packer) putBack(problem *Pool, first, end int) {
-	for use := first; use < end; use++ {
-		p.left[p.within(p.block, problem.Counters.Uses[use].Counter)] += problem.Counters.Drawn.Narrow[use]
-	}
 }

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
 )
@@ -97,8 +98,10 @@ func enough(p *Problem, a *Alternative) bool {
 // taken, and if that is hopeless the walk goes back all the way.
 type memory struct {
 	*outlook
+	// root is the state in which nothing is taken.
+	root state
 	// blocks are made when they are first compared.
-	blocks  *blocks
+	blocks  blocks
 	packing packing
 	// hopeless: the problem has no solution, wherever the walk is.
 	hopeless bool
@@ -113,37 +116,81 @@ type memory struct {
 
 	key, stateBuffer []byte
 	bounds           [][2]int
+	// kept are sets that nodes on the way down go on using; depth counts them.
+	kept  []bitset.Set
+	depth int
 }
 
 // maxLearnt bounds the bytes of nogoods of one search; beyond it, what is known
 // is used and nothing is learnt.
 const maxLearnt = 8 << 20
 
-func newMemory(s *state) *memory {
-	m := &memory{outlook: newOutlook(newState(s.problem)), nogoods: make(map[string]blame)}
-	m.hopeless = !m.rootHolds() || !m.packs()
+// begin makes the memory that of a walk in the given state, whatever it was before.
+func (m *memory) begin(s *state) {
+	m.root.begin(s.problem)
+	if m.outlook == nil {
+		m.outlook = &outlook{}
+	}
+	m.outlook.begin(&m.root)
+	m.blocks.divided = false
+	m.packing.begin()
+	m.admin, m.depth, m.learnt = false, 0, 0
+	if len(m.nogoods) > maxTidied {
+		m.nogoods = nil // Clearing a map takes as long as it once was large.
+	}
+	if clear(m.nogoods); m.nogoods == nil {
+		m.nogoods = make(map[string]blame)
+	}
+	m.demands = m.demands[:0]
+	m.cover()
+	m.hopeless = !m.demandsFrom(0) || !m.hopeful()
 	m.outlook.resume(s)
-	m.later = make([]bitset.Set, len(m.rests))
-	after := make(bitset.Set, len(s.problem.InUse))
+	m.packing.resume()
+	m.later = resized(m.later, len(m.rests))
+	after := m.scratch(0)
+	clear(after)
 	for i := len(m.rests) - 1; i >= 0; i-- {
-		m.later[i] = after.Clone()
+		m.later[i] = append(m.later[i][:0], after...)
 		for n, domain := range m.rests[i].static {
 			after.Or(domain)
 			m.admin = m.admin || m.rests[i].alternatives[n].Admin
 		}
 	}
-	return m
 }
+
+// maxTidied bounds the maps that are kept for the next search.
+const maxTidied = 256
 
 // mine is the component of the request at a node.
 func (m *memory) mine(at place) blame {
 	return m.rests[m.first[at.claim]+at.request].component.blame()
 }
 
+// hopeful makes all checks of the demands, as look does, and packs as well. A
+// packing that gives all demands their devices answers for the bounds on devices
+// and on counters; so packs comes first, where it is conclusive most of the time.
+// Where it is not, the bounds are asked, too: they know better whom to blame.
+func (m *memory) hopeful() bool {
+	if !m.constraintsHold() {
+		return false
+	}
+	packs, proven := m.packs()
+	if !packs && m.outlook.blame == m.blameDemands(func(*demand) bool { return true }) && bits.OnesCount64(uint64(m.outlook.blame)) == 1 {
+		return false // There is nobody else to blame.
+	}
+	if !proven && (!m.devicesSuffice() || !m.countersSuffice()) || !m.sharesSuffice() {
+		return false
+	}
+	return packs
+}
+
 // prune makes the walk prune from here on.
 func (w *walk) prune() bool {
 	if w.memory == nil && w.prunable {
-		w.memory = newMemory(w.state)
+		if w.memory = w.spare; w.memory == nil {
+			w.memory = &memory{}
+		}
+		w.memory.begin(w.state)
 	}
 	return w.memory != nil
 }
@@ -161,12 +208,11 @@ func (w *walk) fail(b blame) verdict {
 // to a solution, without those whose twins did not.
 func (w *walk) tryLikely(at place, alternative *Alternative) verdict {
 	m := w.memory
-	domain, ok := m.look(at)
-	if !ok || !m.packs() {
+	if !m.demandsAt(at) || !m.hopeful() {
 		return w.fail(m.outlook.blame)
 	}
-	domain = w.keep(domain)
-	defer w.drop()
+	domain := m.keep(m.demands[0].domain)
+	defer m.drop()
 	if len(m.nogoods) > 0 {
 		if b, known := m.nogoods[string(m.stateKey(at, domain))]; known {
 			return w.fail(b)
@@ -234,20 +280,20 @@ func (m *memory) twinKey(at place, position int, domain bitset.Set) []byte {
 }
 
 func (m *memory) divided() *blocks {
-	if m.blocks == nil {
-		m.blocks = newBlocks(m.outlook)
+	if !m.blocks.divided {
+		m.blocks.begin(m.outlook)
 	}
-	return m.blocks
+	return &m.blocks
 }
 
 // keep copies a set that is needed until the matching drop.
-func (w *walk) keep(s bitset.Set) bitset.Set {
-	if w.depth == len(w.kept) {
-		w.kept = append(w.kept, nil)
+func (m *memory) keep(s bitset.Set) bitset.Set {
+	if m.depth == len(m.kept) {
+		m.kept = append(m.kept, nil)
 	}
-	w.kept[w.depth] = append(w.kept[w.depth][:0], s...)
-	w.depth++
-	return w.kept[w.depth-1]
+	m.kept[m.depth] = append(m.kept[m.depth][:0], s...)
+	m.depth++
+	return m.kept[m.depth-1]
 }
 
-func (w *walk) drop() { w.depth-- }
+func (m *memory) drop() { m.depth-- }

@@ -6,12 +6,18 @@ import (
 	"testing"
 )
 
+// usedMemory is that of all problems before.
+var usedMemory Scratch
+
 // checkPruned demands that the pruned order says what the faithful one says, in
 // no more steps, and also if pruning begins at the root instead of at the first
 // dead end.
 func checkPruned(t *testing.T, w *world, p *Problem, faithful Outcome) {
 	t.Helper()
-	outcomes := map[string]Outcome{"pruned": Run(context.Background(), p)}
+	outcomes := map[string]Outcome{
+		"pruned":                Run(context.Background(), p),
+		"pruned in used memory": usedMemory.Run(context.Background(), p),
+	}
 	if prunable(p) {
 		early := walk{ctx: context.Background(), state: newState(p), prunable: true}
 		early.prune()

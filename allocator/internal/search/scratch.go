@@ -9,7 +9,10 @@ import (
 // Scratch is the memory of a search, for use by one search after the other. The
 // solution of an Outcome is in it: it holds until the next search. The zero
 // value is ready.
-type Scratch struct{ state state }
+type Scratch struct {
+	state  state
+	memory memory
+}
 
 // Faithful is the function of that name, in this memory.
 func (s *Scratch) Faithful(ctx context.Context, p *Problem) Outcome {
@@ -27,7 +30,7 @@ func (s *Scratch) Run(ctx context.Context, p *Problem) Outcome {
 		return Outcome{Steps: 1}
 	}
 	s.state.begin(p)
-	w := walk{ctx: ctx, state: &s.state, prunable: true}
+	w := walk{ctx: ctx, state: &s.state, prunable: true, spare: &s.memory}
 	return w.run()
 }
 
@@ -48,6 +51,7 @@ func (s *state) begin(p *Problem) {
 	for i := range s.pools {
 		s.pools[i].opened, s.pools[i].overdrawn = false, 0
 	}
+	s.shareVersions = resized(s.shareVersions, len(p.Shares))
 	s.shares = resized(s.shares, len(p.Shares))
 	for i := range p.Shares {
 		s.shares[i] = s.shares[i].Become(p.Shares[i])
@@ -75,9 +79,9 @@ func (s *constraintState) begin() {
 
 // resized returns a slice of n elements that keeps the memory that elements
 // refer to.
-func resized[T any](s []T, n int) []T {
+func resized[S ~[]T, T any](s S, n int) S {
 	if cap(s) < n {
-		return append(s[:cap(s)], make([]T, n-cap(s))...)
+		return append(s[:cap(s)], make(S, n-cap(s))...)
 	}
 	return s[:n]
 }

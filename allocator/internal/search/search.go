@@ -66,14 +66,12 @@ type walk struct {
 	fault       *Fault
 	interrupted error
 
-	// prunable: the walk may begin to prune. It does while memory is set.
-	prunable bool
-	memory   *memory
+	// prunable: the walk may begin to prune. It does while memory is set; spare,
+	// if not nil, is what it then is.
+	prunable      bool
+	memory, spare *memory
 	// blame are the components that made the node fail that was left last.
 	blame blame
-	// kept are sets that nodes on the way down go on using; depth counts them.
-	kept  []bitset.Set
-	depth int
 }
 
 func (w *walk) step(at place) verdict {

@@ -16,14 +16,18 @@ func (o *outlook) sharesSuffice() bool {
 	if len(o.problem.Shares) == 0 {
 		return true
 	}
-	total, looked := 0, 0
+	total := 0
+	union := o.scratch(len(o.demands))
+	clear(union)
+	o.sharers = o.sharers[:0]
 	for i := range o.demands {
 		if d := &o.demands[i]; o.onlyShares(d) {
+			o.sharers = append(o.sharers, d)
 			total += d.need
-			looked++
+			union.Or(d.domain)
 		}
 	}
-	if looked == 0 {
+	if len(o.sharers) == 0 {
 		return true
 	}
 	capacity := 0
@@ -37,13 +41,6 @@ func (o *outlook) sharesSuffice() bool {
 			dimensions = 0
 		} else {
 			dimensions = n
-		}
-	}
-	union := o.scratch(len(o.demands))
-	clear(union)
-	for i := range o.demands {
-		if d := &o.demands[i]; o.onlyShares(d) {
-			union.Or(d.domain)
 		}
 	}
 	for position := range union.All {
@@ -73,12 +70,16 @@ func (o *outlook) sharesOf(position int) int {
 	share := o.problem.ShareOf[position]
 	left := o.shares[share].Narrow
 	requests := 0
-	fit := int64(len(o.demands))
+	for _, d := range o.sharers {
+		if d.domain.Has(position) {
+			requests++
+		}
+	}
+	fit := int64(requests)
 	for i, have := range left {
 		least := int64(-1)
-		for j := range o.demands {
-			d := &o.demands[j]
-			if !o.onlyShares(d) || !d.domain.Has(position) {
+		for _, d := range o.sharers {
+			if !d.domain.Has(position) {
 				continue
 			}
 			if take := d.alternative.Demands[share].Narrow[i]; least < 0 || take < least {
@@ -89,12 +90,7 @@ func (o *outlook) sharesOf(position int) int {
 			fit = min(fit, max(have, 0)/least)
 		}
 	}
-	for j := range o.demands {
-		if d := &o.demands[j]; o.onlyShares(d) && d.domain.Has(position) {
-			requests++
-		}
-	}
-	return min(requests, int(fit))
+	return int(fit)
 }
 
 // volumeSuffices compares sums; dimensions is 0 where vectors differ in length.
@@ -104,11 +100,7 @@ func (o *outlook) volumeSuffices(union bitset.Set, dimensions int) bool {
 		for position := range union.All {
 			have = sum(have, max(o.shares[o.problem.ShareOf[position]].Narrow[i], 0))
 		}
-		for j := range o.demands {
-			d := &o.demands[j]
-			if !o.onlyShares(d) {
-				continue
-			}
+		for _, d := range o.sharers {
 			least := int64(math.MaxInt64)
 			for position := range d.domain.All {
 				least = min(least, d.alternative.Demands[o.problem.ShareOf[position]].Narrow[i])

@@ -35,6 +35,8 @@ type state struct {
 	// shared[i] is the number of shares of the device behind problem.Shares[i]
 	// that were taken without admin access: the first of them drew its counters.
 	shared []int32
+	// shareVersions[i] counts the changes of shares[i].
+	shareVersions []uint64
 
 	constraints [][]constraintState
 
@@ -52,8 +54,18 @@ type poolState struct {
 	overdrawn int
 	groups    []index.GroupState
 	opened    bool
-	// version counts the changes of the pool's state.
-	version int
+	// version counts the changes of the pool's state, versions those of each
+	// counter set: what is left, its groups, or whether one of its devices is paid.
+	version  int
+	versions []uint64
+}
+
+// touch counts a change at the sets that a member draws from.
+func (p *poolState) touch(counters *index.Counters, member int) {
+	p.version++
+	for _, use := range counters.GroupsOf(member) {
+		p.versions[use.Set]++
+	}
 }
 
 // taken is what giveBack needs to know of one take.
@@ -194,7 +206,8 @@ func (s *state) release(claim, position int) {
 
 func (s *state) takeShare(position int, alternative *Alternative) {
 	share := s.problem.ShareOf[position]
-	s.pools[s.problem.WordPool[position/bitset.WordBits]].version++
+	s.pay(position)
+	s.shareVersions[share]++
 	demand := alternative.Demands[share]
 	for i := range demand.Len() {
 		s.shares[share].Sub(i, demand, i)
@@ -204,9 +217,17 @@ func (s *state) takeShare(position int, alternative *Alternative) {
 	}
 }
 
+// pay counts that the device at a position may be paid for now, or no longer.
+func (s *state) pay(position int) {
+	if pool, counters, member := s.open(position); pool != nil {
+		pool.touch(counters, member)
+	}
+}
+
 func (s *state) giveShareBack(position int, alternative *Alternative) {
 	share := s.problem.ShareOf[position]
-	s.pools[s.problem.WordPool[position/bitset.WordBits]].version++
+	s.pay(position)
+	s.shareVersions[share]++
 	demand := alternative.Demands[share]
 	for i := range demand.Len() {
 		s.shares[share].Add(i, demand, i)
@@ -230,6 +251,7 @@ func (s *state) open(position int) (pool *poolState, counters *index.Counters, m
 		pool.opened = true
 		pool.left = pool.left.Become(problem.Left)
 		pool.groups = append(pool.groups[:0], problem.Groups...)
+		pool.versions = resized(pool.versions, len(problem.Counters.Sets))
 		for i := range pool.left.Len() {
 			if pool.left.Negative(i) {
 				pool.overdrawn++
@@ -245,6 +267,7 @@ func (s *state) draw(position int) bool {
 	if pool == nil || counters.GroupStarts[member] == counters.GroupStarts[member+1] {
 		return true
 	}
+	pool.touch(counters, member)
 	first, end := counters.UsesOf(member)
 	for i := first; i < end; i++ {
 		counter := counters.Uses[i].Counter
@@ -264,6 +287,7 @@ func (s *state) putBack(position int) {
 	if pool == nil {
 		return
 	}
+	pool.touch(counters, member)
 	first, end := counters.UsesOf(member)
 	for i := first; i < end; i++ {
 		counter := counters.Uses[i].Counter
@@ -275,7 +299,6 @@ func (s *state) putBack(position int) {
 
 // note keeps overdrawn right after one counter has changed.
 func (p *poolState) note(before bool, counter int) {
-	p.version++
 	switch after := p.left.Negative(counter); {
 	case after && !before:
 		p.overdrawn++
@@ -303,6 +326,7 @@ func (s *state) joinGroups(position int) bool {
 		s.groupUndo = append(s.groupUndo, groupUndo{pool: s.problem.WordPool[position/bitset.WordBits], set: use.Set, before: before})
 		pool.groups[use.Set] = before.With(use.Groups)
 		pool.version++
+		pool.versions[use.Set]++
 	}
 	return true
 }
@@ -313,6 +337,7 @@ func (s *state) undoGroups(mark int) {
 		u := s.groupUndo[i]
 		s.pools[u.pool].groups[u.set] = u.before
 		s.pools[u.pool].version++
+		s.pools[u.pool].versions[u.set]++
 	}
 	s.groupUndo = s.groupUndo[:mark]
 }

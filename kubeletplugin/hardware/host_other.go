@@ -1,0 +1,9 @@
+//go:build !linux
+
+package hardware
+
+import "fmt"
+
+func (h *hostDir) DeviceNode(name string) (DeviceNode, error) {
+	return DeviceNode{}, fmt.Errorf("device nodes of a host can be read on Linux only: %s", name)
+}

@@ -11,7 +11,8 @@ import "time"
 // any goroutine.
 type GPULibrary interface {
 	// Init loads the library; it fails with ErrGPULibraryNotFound or
-	// ErrGPUDriverNotLoaded on a machine without (nvmlInit_v2).
+	// ErrGPUDriverNotLoaded on a machine without (nvmlInit_v2). It counts: the last
+	// Shutdown of as many ends the use.
 	Init() error
 	// Shutdown frees what Init took (nvmlShutdown).
 	Shutdown() error
@@ -239,4 +240,6 @@ const (
 	ComputeInstance8Slice
 	ComputeInstance6Slice
 	ComputeInstance1SliceRev1
+	// ComputeInstanceProfileKinds is their number.
+	ComputeInstanceProfileKinds
 )

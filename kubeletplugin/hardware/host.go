@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 )
 
 // Host is the files of a machine, relative to its root: "sys/bus/pci/devices",
@@ -29,7 +31,9 @@ type DeviceNode struct {
 func (n DeviceNode) String() string { return fmt.Sprintf("%s %d:%d", n.Type, n.Major, n.Minor) }
 
 // HostDir returns the Host below a directory: "/" for the machine itself, or
-// where a container has its host's root mounted.
+// where a container has its host's root mounted. Links that are absolute, and
+// those that climb above the directory, are followed within it, as the machine
+// itself would follow them.
 func HostDir(root string) (Host, error) {
 	info, err := os.Stat(root)
 	if err != nil {
@@ -38,19 +42,43 @@ func HostDir(root string) (Host, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("root of the host: %s is not a directory", root)
 	}
-	return &hostDir{ReadLinkFS: os.DirFS(root).(fs.ReadLinkFS), root: root}, nil
+	return &hostDir{root: root}, nil
 }
 
-type hostDir struct {
-	fs.ReadLinkFS
-	root string
+// hostDir follows links itself: the kernel would resolve an absolute one from
+// the root of the process, which is not the host's.
+type hostDir struct{ root string }
+
+func (h *hostDir) Open(name string) (fs.File, error) {
+	real, err := h.resolve("open", name, true)
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(real)
+}
+
+func (h *hostDir) ReadLink(name string) (string, error) {
+	real, err := h.resolve("readlink", name, false)
+	if err != nil {
+		return "", err
+	}
+	return os.Readlink(real)
+}
+
+func (h *hostDir) Lstat(name string) (fs.FileInfo, error) {
+	real, err := h.resolve("lstat", name, false)
+	if err != nil {
+		return nil, err
+	}
+	return os.Lstat(real)
 }
 
 func (h *hostDir) WriteFile(name string, data []byte) error {
-	if !fs.ValidPath(name) {
-		return &fs.PathError{Op: "write", Path: name, Err: fs.ErrInvalid}
+	real, err := h.resolve("write", name, true)
+	if err != nil {
+		return err
 	}
-	f, err := os.OpenFile(filepath.Join(h.root, name), os.O_WRONLY, 0)
+	f, err := os.OpenFile(real, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -59,4 +87,38 @@ func (h *hostDir) WriteFile(name string, data []byte) error {
 		err = closeErr
 	}
 	return err
+}
+
+// maxLinks is how many links one name may go through, as in the kernel.
+const maxLinks = 40
+
+// resolve returns where the file is, with all links in its name followed, and
+// the last one if follow says so. The result is the root or below it.
+func (h *hostDir) resolve(op, name string, follow bool) (string, error) {
+	if !fs.ValidPath(name) {
+		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	done, rest := ".", name
+	for links := 0; rest != ""; {
+		var element string
+		element, rest, _ = strings.Cut(rest, "/")
+		if element == ".." {
+			done = path.Dir(done) // the directory above the root is the root
+			continue
+		}
+		next := path.Join(done, element)
+		target, err := os.Readlink(filepath.Join(h.root, next))
+		if err != nil || rest == "" && !follow {
+			done = next // no link, or not there, which its use will say
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", &fs.PathError{Op: op, Path: name, Err: errTooManyLinks}
+		}
+		if path.IsAbs(target) {
+			done = "."
+		}
+		rest = strings.TrimPrefix(target, "/") + "/" + rest
+	}
+	return filepath.Join(h.root, done), nil
 }

@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
+const errTooManyLinks = syscall.ELOOP
+
 func (h *hostDir) DeviceNode(name string) (DeviceNode, error) {
-	if !fs.ValidPath(name) {
-		return DeviceNode{}, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
+	real, err := h.resolve("stat", name, true)
+	if err != nil {
+		return DeviceNode{}, err
 	}
-	info, err := os.Lstat(filepath.Join(h.root, name))
+	info, err := os.Lstat(real)
 	if err != nil {
 		return DeviceNode{}, err
 	}

@@ -2,7 +2,12 @@
 
 package hardware
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
+
+var errTooManyLinks = errors.New("too many levels of symbolic links")
 
 func (h *hostDir) DeviceNode(name string) (DeviceNode, error) {
 	return DeviceNode{}, fmt.Errorf("device nodes of a host can be read on Linux only: %s", name)

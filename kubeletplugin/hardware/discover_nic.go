@@ -17,28 +17,31 @@ const (
 // readNICs reads every function of the network class, and any other that has a
 // network interface or an RDMA device.
 func (d *discovery) readNICs() {
-	interfaces := map[PCIAddress]string{}
+	interfaces := map[PCIAddress]classEntry{}
 	for _, entry := range d.class("net") {
 		if isOwnInterface(entry.within) && !d.isRepresentor(entry.dir) {
-			if known, ok := interfaces[entry.function]; !ok || entry.name < known {
-				interfaces[entry.function] = entry.name
+			if known, ok := interfaces[entry.function]; !ok || entry.name < known.name {
+				interfaces[entry.function] = entry
 			}
 		}
 	}
 	rdma := d.rdmaDevices()
 	for _, address := range d.bus {
 		class, err := d.number(path.Join(d.paths[address], "class"), 24, nil)
-		name, hasInterface := interfaces[address]
+		netdev, hasInterface := interfaces[address]
 		device, hasRDMA := rdma[address]
 		if d.used[address] || err == nil && class>>16 != classNetwork && !hasInterface && !hasRDMA {
 			continue
 		}
-		nic := NIC{Interface: name, RDMA: device}
+		nic := NIC{Interface: netdev.name, RDMA: device}
 		if nic.PCIFunction, err = d.function(address); err != nil {
 			d.report(at("nic", address), "", err)
 			continue
 		}
-		d.readLink(&nic)
+		d.readPort(&nic)
+		if hasInterface {
+			d.readInterface(&nic, netdev.dir)
+		}
 		d.used[address] = true
 		d.node.NICs = append(d.node.NICs, nic)
 	}
@@ -82,33 +85,30 @@ func (d *discovery) rdmaDevices() map[PCIAddress]*RDMA {
 	return devices
 }
 
-// readLink reads the link, from the interface or else from the port of the RDMA
-// device. Of a function with neither, its class says which kind of link it has.
-func (d *discovery) readLink(nic *NIC) {
-	dir := d.paths[nic.Address]
+// readPort reads the kind of link from the function's class, and what the port
+// of its RDMA device says, if it has one.
+func (d *discovery) readPort(nic *NIC) {
 	nic.Link = LinkEthernet
 	if nic.Class>>8 == classInfiniBand {
 		nic.Link = LinkInfiniBand
 	}
-	if nic.RDMA != nil {
-		port := path.Join(dir, "infiniband", nic.RDMA.Device, "ports/1")
-		switch d.optional(path.Join(port, "link_layer")) {
-		case "InfiniBand":
-			nic.Link = LinkInfiniBand
-		case "Ethernet":
-			nic.Link = LinkEthernet
-		}
-		nic.Up = strings.HasPrefix(d.optional(path.Join(port, "state")), "4:")
-		nic.SpeedMbps = rateMbps(d.optional(path.Join(port, "rate")))
-	}
-	if nic.Interface == "" {
+	if nic.RDMA == nil {
 		return
 	}
-	for _, entry := range d.class("net") {
-		if entry.name == nic.Interface {
-			dir = entry.dir
-		}
+	port := path.Join(d.paths[nic.Address], "infiniband", nic.RDMA.Device, "ports/1")
+	switch d.optional(path.Join(port, "link_layer")) {
+	case "InfiniBand":
+		nic.Link = LinkInfiniBand
+	case "Ethernet":
+		nic.Link = LinkEthernet
 	}
+	nic.Up = strings.HasPrefix(d.optional(path.Join(port, "state")), "4:")
+	nic.SpeedMbps = rateMbps(d.optional(path.Join(port, "rate")))
+}
+
+// readInterface reads what the network interface says, which goes before what
+// the port says.
+func (d *discovery) readInterface(nic *NIC, dir string) {
 	switch d.optional(path.Join(dir, "type")) {
 	case hwEthernet:
 		nic.Link = LinkEthernet

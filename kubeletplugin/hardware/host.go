@@ -92,11 +92,20 @@ func (h *hostDir) WriteFile(name string, data []byte) error {
 // maxLinks is how many links one name may go through, as in the kernel.
 const maxLinks = 40
 
-// resolve returns where the file is, with all links in its name followed, and
-// the last one if follow says so. The result is the root or below it.
+// resolve returns where the file is on the machine: at the root or below it.
 func (h *hostDir) resolve(op, name string, follow bool) (string, error) {
+	real, err := resolve(name, follow, func(name string) (string, error) { return os.Readlink(filepath.Join(h.root, name)) })
+	if err != nil {
+		return "", &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return filepath.Join(h.root, real), nil
+}
+
+// resolve returns the name with all links in it followed, and the last one if
+// follow says so. readLink fails for what is no link.
+func resolve(name string, follow bool, readLink func(string) (string, error)) (string, error) {
 	if !fs.ValidPath(name) {
-		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+		return "", fs.ErrInvalid
 	}
 	done, rest := ".", name
 	for links := 0; rest != ""; {
@@ -107,18 +116,18 @@ func (h *hostDir) resolve(op, name string, follow bool) (string, error) {
 			continue
 		}
 		next := path.Join(done, element)
-		target, err := os.Readlink(filepath.Join(h.root, next))
+		target, err := readLink(next)
 		if err != nil || rest == "" && !follow {
 			done = next // no link, or not there, which its use will say
 			continue
 		}
 		if links++; links > maxLinks {
-			return "", &fs.PathError{Op: op, Path: name, Err: errTooManyLinks}
+			return "", errTooManyLinks
 		}
 		if path.IsAbs(target) {
 			done = "."
 		}
-		rest = strings.TrimPrefix(target, "/") + "/" + rest
+		rest = strings.TrimSuffix(strings.TrimPrefix(target, "/")+"/"+rest, "/")
 	}
-	return filepath.Join(h.root, done), nil
+	return done, nil
 }

@@ -14,7 +14,8 @@ type AMDGPU struct {
 	ComputeUnits  int
 	SIMDUnits     int
 	// Compute and Memory are the present partition modes ("SPX", "NPS1"); empty
-	// on models without them. Modes are the combinations that can be set.
+	// on models without them. Modes are the combinations that can be set, by
+	// partitions, and then by name.
 	Compute, Memory string
 	Modes           []AMDPartitionMode
 }

@@ -12,11 +12,12 @@ const (
 	kfdNodes  = "sys/class/kfd/kfd/topology/nodes"
 )
 
-// amdModes are the combinations that AMD's own driver for Kubernetes offers, of
-// those that amdgpu would accept. A GPU has the ones of which it lists both
-// parts as available. Partitions is 0 where it is the number of compute dies.
+// amdModes are the combinations that AMD documents for MI300 accelerators and
+// offers in its own driver for Kubernetes, by partitions; amdgpu would accept a
+// few more. A GPU has the ones of which it lists both parts as available.
+// Partitions is 0 where it is the number of compute dies.
 var amdModes = []AMDPartitionMode{
-	{"SPX", "NPS1", 1}, {"DPX", "NPS2", 2}, {"TPX", "NPS1", 3}, {"QPX", "NPS4", 4}, {"CPX", "NPS1", 0}, {"CPX", "NPS4", 0},
+	{"SPX", "NPS1", 1}, {"DPX", "NPS2", 2}, {"TPX", "NPS1", 3}, {"CPX", "NPS1", 0}, {"CPX", "NPS4", 0},
 }
 
 // readAMDGPUs reads the GPUs that amdgpu has given a card. The cards of

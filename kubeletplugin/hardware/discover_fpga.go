@@ -69,11 +69,15 @@ func (d *discovery) neighbour(address PCIAddress, file *string) (PCIAddress, boo
 	return PCIAddress{}, false
 }
 
-// dflMemory is the memory on Intel's cards, which DFL does not tell, by device
-// ID. General knowledge.
-var dflMemory = map[uint16]uint64{
-	0x09c4: 8 << 30, 0x09c5: 8 << 30, // PAC with Arria 10 GX, and its virtual function
-	0x0b2b: 32 << 30, 0x0b2c: 32 << 30, // PAC D5005, and its virtual function
+// dflCards are what DFL does not tell of a card: what it is sold as and the
+// memory on it, by Intel's device IDs, of which those of virtual functions are
+// the second of a pair. General knowledge.
+var dflCards = map[uint16]struct {
+	model  string
+	memory uint64
+}{
+	0x09c4: {"Intel PAC with Arria 10 GX", 8 << 30}, 0x09c5: {"Intel PAC with Arria 10 GX", 8 << 30},
+	0x0b2b: {"Intel FPGA PAC D5005", 32 << 30}, 0x0b2c: {"Intel FPGA PAC D5005", 32 << 30},
 }
 
 const intelVendor = 0x8086
@@ -81,8 +85,8 @@ const intelVendor = 0x8086
 // describeDFL fills what the IDs say.
 func describeDFL(card *FPGA) {
 	card.Model = card.IDs.DeviceName
-	if card.IDs.Vendor == intelVendor {
-		card.MemoryBytes = dflMemory[card.IDs.Device]
+	if known, ok := dflCards[card.IDs.Device]; ok && card.IDs.Vendor == intelVendor {
+		card.Model, card.MemoryBytes = known.model, known.memory
 	}
 }
 

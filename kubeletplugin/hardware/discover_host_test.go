@@ -32,8 +32,16 @@ func hostOf(texts ...string) textHost {
 
 var breaks = strings.NewReplacer(`\n`, "\n", `\t`, "\t")
 
+// link is the target of a link at a name without links on the way to it.
+func (h textHost) link(name string) (string, error) {
+	if file := h.files[name]; file != nil && file.Mode == fs.ModeSymlink {
+		return string(file.Data), nil
+	}
+	return "", fs.ErrInvalid
+}
+
 func (h textHost) Open(name string) (fs.File, error) {
-	real, err := hardware.Resolve(name, true, h.files.ReadLink)
+	real, err := hardware.Resolve(name, true, h.link)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
@@ -41,7 +49,7 @@ func (h textHost) Open(name string) (fs.File, error) {
 }
 
 func (h textHost) ReadLink(name string) (string, error) {
-	real, err := hardware.Resolve(name, false, h.files.ReadLink)
+	real, err := hardware.Resolve(name, false, h.link)
 	if err != nil {
 		return "", &fs.PathError{Op: "readlink", Path: name, Err: err}
 	}
@@ -49,7 +57,7 @@ func (h textHost) ReadLink(name string) (string, error) {
 }
 
 func (h textHost) Lstat(name string) (fs.FileInfo, error) {
-	real, err := hardware.Resolve(name, false, h.files.ReadLink)
+	real, err := hardware.Resolve(name, false, h.link)
 	if err != nil {
 		return nil, &fs.PathError{Op: "lstat", Path: name, Err: err}
 	}

@@ -51,7 +51,7 @@ func TestTheMachineIsReadAsItsFilesSay(t *testing.T) {
 	same(t, "card", [2]int{amd.Card, amd.Render}, [2]int{1, 129})
 	same(t, "units over partitions", [2]int{amd.ComputeUnits, amd.SIMDUnits}, [2]int{304, 1216})
 	same(t, "modes", amd.Modes, []hardware.AMDPartitionMode{{Compute: "SPX", Memory: "NPS1", Partitions: 1},
-		{Compute: "QPX", Memory: "NPS4", Partitions: 4}, {Compute: "CPX", Memory: "NPS1", Partitions: 8}, {Compute: "CPX", Memory: "NPS4", Partitions: 8}})
+		{Compute: "CPX", Memory: "NPS1", Partitions: 8}, {Compute: "CPX", Memory: "NPS4", Partitions: 8}})
 }
 
 func TestNetworkFunctionsAreReadBoundOrNot(t *testing.T) {

@@ -67,9 +67,10 @@ func (s *surface) procDevices() {
 	s.raw("proc/devices", text.String())
 }
 
-// system writes NUMA nodes, CPUs and the names of the devices' IDs. The
-// directory of a class is there without a device of it.
+// system writes NUMA nodes, CPUs and the names of the devices' IDs. The bus and
+// the network class are there without a device on it, as in every kernel.
 func (s *surface) system() {
+	s.dirs = append(s.dirs, "sys/bus/pci/devices", "sys/bus/pci/drivers", "sys/class/net")
 	const nodes, cpus = "sys/devices/system/node", "sys/devices/system/cpu"
 	for _, numa := range s.node.NUMANodes {
 		dir := path.Join(nodes, fmt.Sprintf("node%d", numa.ID))

@@ -18,6 +18,7 @@ import (
 type tree struct {
 	files map[string]string
 	links map[string]string // to what each leads, from the root as well
+	dirs  []string          // which are there even if they are empty
 	errs  []error
 }
 
@@ -56,6 +57,11 @@ func (t *tree) device(name string, node hardware.DeviceNode) {
 func (t *tree) write(dir string) error {
 	if err := errors.Join(t.errs...); err != nil {
 		return err
+	}
+	for _, name := range t.dirs {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			return err
+		}
 	}
 	made := map[string]bool{}
 	parent := func(name string) error {

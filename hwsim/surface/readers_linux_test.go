@@ -9,6 +9,8 @@ import (
 	"k8s.io/dynamic-resource-allocation/deviceattribute"
 )
 
+func init() { otherReaders = append(otherReaders, checkDeviceAttributes, checkNVPCI) }
+
 // functionsOf the node, of all kinds.
 func functionsOf(node *hardware.Node) []*hardware.PCIFunction {
 	var all []*hardware.PCIFunction

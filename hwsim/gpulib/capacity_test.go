@@ -52,6 +52,35 @@ func TestRemainingInstancesOfAnA100(t *testing.T) {
 	}
 }
 
+// An RTX PRO 6000 has four decoders, and an instance that takes them all.
+func TestEnginesBoundWhatRemains(t *testing.T) {
+	node := nodeWithMIG(t)
+	profile := func(name string, kind hardware.GPUInstanceProfileKind, id, most, decoders int) hardware.MIGProfile {
+		p := hardware.MIGProfile{Name: name, Kind: kind, ID: id, MaxInstances: most, ComputeSlices: 1,
+			Resources: hardware.MIGResources{Multiprocessors: 46, Decoders: decoders}}
+		for start := range 4 {
+			p.Placements = append(p.Placements, hardware.Placement{Start: start, Size: 1})
+		}
+		return p
+	}
+	whole := profile("4g.96gb", hardware.GPUInstance4Slice, 0, 1, 4)
+	whole.ComputeSlices, whole.Resources.Multiprocessors, whole.Placements = 4, 188, []hardware.Placement{{Start: 0, Size: 4}}
+	node.GPUs[0].VGPU = nil
+	node.GPUs[0].MIG = &hardware.MIG{Enabled: true,
+		Profiles: []hardware.MIGProfile{profile("1g.24gb", hardware.GPUInstance1Slice, 14, 4, 1), whole,
+			profile("1g.24gb-me", hardware.GPUInstance1SliceNoMe, 67, 4, 0), profile("1g.24gb+me.all", hardware.GPUInstance1SliceAllMe, 65, 1, 4)},
+		Instances: []hardware.GPUInstanceState{{ID: 0, ProfileID: 65, Placement: hardware.Placement{Start: 0, Size: 1}}}}
+	if err := node.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	_, gpu := started(t, node)
+	for id, want := range map[int]int{14: 0, 67: 3, 65: 0, 0: 0} {
+		if got := get[int](t)(gpu.GPUInstanceRemaining(id)); got != want {
+			t.Errorf("beside 1g.24gb+me.all %d more of profile %d fit, not %d", got, id, want)
+		}
+	}
+}
+
 func TestNothingRemainsToBeSaidWhileMIGIsOff(t *testing.T) {
 	node := nodeWithMIG(t)
 	node.GPUs[0].MIG.Enabled, node.GPUs[0].MIG.Instances = false, nil

@@ -147,6 +147,6 @@ var machine = strings.Join([]string{
 	sys/devices/system/cpu/cpu0/topology/physical_package_id = 1
 	proc/devices = Character devices:\n195 nvidia\n506 nvidia-caps-imex-channels\n\nBlock devices:\n259 blkext
 	proc/driver/nvidia/params = ModifyDeviceFiles: 1\nImexChannelCount: 16
-	usr/share/hwdata/pci.ids = # comment\n10de  NVIDIA Corporation\n\t20b0  GA100 [A100 SXM4 40GB]\n\t\t10de 134f  a subsystem\n15b3  Mellanox Technologies\n\t1021  MT2910 Family [ConnectX-7]\nC 03  Display controller\n\t20b0  not a device
+	usr/share/hwdata/pci.ids = # comment\n10de  NVIDIA Corporation\n\t20b0  GA100 [A100 SXM4 40GB]\n\t\t10de 134f  a subsystem\n15b3  Mellanox Technologies\n\t1021  MT2910 Family [ConnectX-7]\nC 03  Display controller\n\t1021  not a device
 	`,
 }, "")

@@ -160,14 +160,18 @@ func (d *discovery) sriov(address PCIAddress, dir string) (*SRIOV, error) {
 }
 
 // virtualFunctions reads the links virtfn0, virtfn1… of a physical function's
-// directory. The kernel numbers them without gaps.
-func (d *discovery) virtualFunctions(dir string) ([]PCIAddress, error) {
-	var vfs []PCIAddress
+// directory, once: each of its virtual functions asks. The kernel numbers them
+// without gaps.
+func (d *discovery) virtualFunctions(dir string) (vfs []PCIAddress, err error) {
+	if known, ok := d.virtual[dir]; ok {
+		return slices.Clone(known), nil
+	}
 	for {
 		link := path.Join(dir, fmt.Sprintf("virtfn%d", len(vfs)))
 		target, err := d.target(link)
 		if errors.Is(err, fs.ErrNotExist) {
-			return vfs, nil
+			d.virtual[dir] = vfs
+			return slices.Clone(vfs), nil
 		}
 		if err != nil {
 			return nil, err

@@ -58,6 +58,7 @@ func TestNetworkFunctionsAreReadBoundOrNot(t *testing.T) {
 	node := discovered(t, nil, machine)
 	same(t, "number", len(node.NICs), 3)
 	pf, vf, virtio := node.NICs[0], node.NICs[1], node.NICs[2]
+	same(t, "name, not that of a class", pf.IDs.DeviceName, "MT2910 Family [ConnectX-7]")
 	same(t, "interface, not the representor", pf.Interface, "ens1f0np0")
 	same(t, "link", []any{pf.MAC, pf.MTU, pf.Up, pf.SpeedMbps, pf.Link, pf.Eswitch},
 		[]any{"b8:3f:d2:aa:bb:cc", 9000, true, 400000, hardware.LinkEthernet, "switchdev"})

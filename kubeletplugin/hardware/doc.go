@@ -26,7 +26,10 @@
 //	fabric.go      pools of devices that are attached on demand
 //	host.go        Host and the host's own files
 //	gpulibrary.go  GPULibrary and its handles; gpuerror.go its errors
-//	discover*.go   the interfaces → Node
+//	discover*.go   the interfaces → Node: discover.go has the order, the others
+//	               one source each; pciids.go and cpulist.go read formats
+//	validate*.go   the invariants of a Node; deviceerror.go names what breaks one
+//	clone.go       copies
 //
 // A Node is data: it may be compared with ==-like tools (go-cmp), copied by
 // Clone and encoded. All its lists are sorted by PCI address, or by the number

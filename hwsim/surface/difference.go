@@ -7,96 +7,91 @@ import (
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
-// difference finds the first place where two nodes differ, as "nic
-// 0000:18:00.0: MTU", and what they have there. An empty list equals none. The
-// place is empty for equal nodes.
-func difference(a, b *hardware.Node) (place, inA, inB string) {
-	return differ("", reflect.ValueOf(a), reflect.ValueOf(b))
+// place is where in a node something is: a device or NUMA node, if it is in one,
+// and the field.
+type place struct{ device, field string }
+
+func (p place) String() string {
+	switch {
+	case p.device == "":
+		return p.field
+	case p.field == "":
+		return p.device
+	}
+	return p.device + ": " + p.field
 }
 
-func differ(place string, a, b reflect.Value) (string, string, string) {
+// in is the place of a field of what is at p.
+func (p place) in(field string) place {
+	if p.field != "" {
+		field = p.field + "." + field
+	}
+	return place{p.device, field}
+}
+
+// element is the place of an element of the list at p.
+func (p place) element(i int, value reflect.Value) place {
+	switch device := value.Interface().(type) {
+	case hardware.GPU:
+		return place{device: "gpu " + device.Address.String()}
+	case hardware.AMDGPU:
+		return place{device: "amd gpu " + device.Address.String()}
+	case hardware.NIC:
+		return place{device: "nic " + device.Address.String()}
+	case hardware.FPGA:
+		return place{device: "fpga " + device.Address.String()}
+	case hardware.NUMANode:
+		return place{device: fmt.Sprintf("numa node %d", device.ID)}
+	}
+	return place{p.device, fmt.Sprintf("%s[%d]", p.field, i)}
+}
+
+// difference finds the first place where two nodes differ, and what they have
+// there. An empty list equals none. The place is nil for equal nodes.
+func difference(a, b *hardware.Node) (at *place, inA, inB string) {
+	return differ(place{}, reflect.ValueOf(a), reflect.ValueOf(b))
+}
+
+func differ(at place, a, b reflect.Value) (*place, string, string) {
 	switch a.Kind() {
 	case reflect.Pointer:
-		if a.IsNil() || b.IsNil() {
-			if a.IsNil() != b.IsNil() {
-				return named(place), show(a), show(b)
-			}
-			return "", "", ""
+		if !a.IsNil() && !b.IsNil() {
+			return differ(at, a.Elem(), b.Elem())
 		}
-		return differ(place, a.Elem(), b.Elem())
+		if a.IsNil() != b.IsNil() {
+			return &at, show(a), show(b)
+		}
 	case reflect.Struct:
-		if function, ok := a.Interface().(hardware.PCIAddress); ok {
-			if function != b.Interface() {
-				return named(place), show(a), show(b)
+		if _, ok := a.Interface().(hardware.PCIAddress); ok {
+			if !a.Equal(b) {
+				return &at, show(a), show(b)
 			}
-			return "", "", ""
+			return nil, "", ""
 		}
 		for i := range a.NumField() {
-			field := a.Type().Field(i)
-			inner := place
-			if !field.Anonymous {
-				inner = join(place, field.Name)
+			inner := at
+			if field := a.Type().Field(i); !field.Anonymous {
+				inner = at.in(field.Name)
 			}
-			if p, x, y := differ(inner, a.Field(i), b.Field(i)); p != "" {
-				return p, x, y
+			if found, x, y := differ(inner, a.Field(i), b.Field(i)); found != nil {
+				return found, x, y
 			}
 		}
 	case reflect.Slice:
 		for i := range min(a.Len(), b.Len()) {
-			if p, x, y := differ(element(place, i, a.Index(i)), a.Index(i), b.Index(i)); p != "" {
-				return p, x, y
+			if found, x, y := differ(at.element(i, a.Index(i)), a.Index(i), b.Index(i)); found != nil {
+				return found, x, y
 			}
 		}
 		if a.Len() != b.Len() {
-			return named(place), fmt.Sprintf("a list of %d", a.Len()), fmt.Sprintf("one of %d", b.Len())
+			return &at, fmt.Sprintf("a list of %d", a.Len()), fmt.Sprintf("one of %d", b.Len())
 		}
 	default:
 		if !a.Equal(b) {
-			return named(place), show(a), show(b)
+			return &at, show(a), show(b)
 		}
 	}
-	return "", "", ""
-}
-
-// element names an element of a list: a device by its kind and address.
-func element(place string, i int, value reflect.Value) string {
-	switch device := value.Interface().(type) {
-	case hardware.GPU:
-		return "gpu " + device.Address.String()
-	case hardware.AMDGPU:
-		return "amd gpu " + device.Address.String()
-	case hardware.NIC:
-		return "nic " + device.Address.String()
-	case hardware.FPGA:
-		return "fpga " + device.Address.String()
-	case hardware.NUMANode:
-		return fmt.Sprintf("numa node %d", device.ID)
-	}
-	return fmt.Sprintf("%s[%d]", place, i)
-}
-
-// join appends a field, after a colon if what is before it is a device.
-func join(place, field string) string {
-	switch {
-	case place == "":
-		return field
-	case place[len(place)-1] == ']' || place[0] >= 'A' && place[0] <= 'Z':
-		return place + "." + field
-	}
-	for _, c := range place {
-		if c >= 'A' && c <= 'Z' {
-			return place + "." + field // a field of the device is in it already
-		}
-	}
-	return place + ": " + field
-}
-
-// named is the place, which is not empty even for the node as a whole.
-func named(place string) string {
-	if place == "" {
-		return "node"
-	}
-	return place
+	return nil, "", ""
 }
 
 // show prints a value, a pointer by what it points to.

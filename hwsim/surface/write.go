@@ -74,8 +74,8 @@ func check(dir string, node *hardware.Node) error {
 	if err != nil {
 		return fmt.Errorf("it cannot be read back: %w", err)
 	}
-	if place, wrote, read := difference(node, got); place != "" {
-		return fmt.Errorf("%s: %s cannot be expressed by a machine's files: it reads back as %s", place, wrote, read)
+	if at, wrote, read := difference(node, got); at != nil {
+		return fmt.Errorf("%s: %s cannot be expressed by a machine's files: it reads back as %s", at, wrote, read)
 	}
 	return nil
 }

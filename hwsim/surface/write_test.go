@@ -49,7 +49,7 @@ func TestANodeThatFilesCannotExpressIsAnErrorAndNothingIsWritten(t *testing.T) {
 		{"memory of half a GiB", "fpga", func(n *hardware.Node) { n.FPGAs[0].MemoryBytes = 1 << 29 }, "fpga 0000:3b:00.1: MemoryBytes: "},
 		{"a card of Intel's with another memory", "fpga", func(n *hardware.Node) { n.FPGAs[1].MemoryBytes = 1 << 30 }, "fpga 0000:4f:00.0: MemoryBytes: "},
 		{"a serial number that DFL does not tell", "fpga", func(n *hardware.Node) { n.FPGAs[1].Serial = "1" }, "fpga 0000:4f:00.0: Serial: "},
-		{"a management function of DFL", "fpga", func(n *hardware.Node) { n.FPGAs[1].Regions[0].Port = "port" }, "fpga 0000:4f:00.0: Regions[0].Port: "},
+		{"a port with another name", "fpga", func(n *hardware.Node) { n.FPGAs[1].Regions[0].Port = "port" }, "fpga 0000:4f:00.0: Regions[0].Port: "},
 		{"a mode that AMD has not", "mi300x-cpx", func(n *hardware.Node) { n.AMDGPUs[0].Modes[0].Memory = "NPS4" }, "amd gpu 0000:05:00.0: Modes"},
 		{"GPU instance 15", "mig", func(n *hardware.Node) { n.GPUs[0].MIG.Instances[0].ID = 15 }, "gpu 0000:16:00.0: MIG.Instances: "},
 		{"compute instance 8", "mig", func(n *hardware.Node) { n.GPUs[0].MIG.Instances[0].ComputeInstances[0].ID = 8 }, "gpu 0000:16:00.0: MIG.Instances: "},

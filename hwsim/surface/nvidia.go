@@ -1,0 +1,123 @@
+package surface
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/dray-dev/dray/kubeletplugin/hardware"
+)
+
+const (
+	nvidiaProc = "proc/driver/nvidia"
+	// libraries is where a driver of any architecture can be found.
+	libraries = "usr/lib64"
+)
+
+// nvidiaLibraries of the driver, of which each has a link with the major version
+// of its interface.
+var nvidiaLibraries = []string{
+	"libcuda", "libcudadebugger", "libnvcuvid", "libnvidia-allocator", "libnvidia-cfg", "libnvidia-encode",
+	"libnvidia-gpucomp", "libnvidia-ml", "libnvidia-nvvm", "libnvidia-opencl", "libnvidia-opticalflow",
+	"libnvidia-ptxjitcompiler",
+}
+
+var nvidiaPrograms = []string{
+	"nvidia-cuda-mps-control", "nvidia-cuda-mps-server", "nvidia-debugdump", "nvidia-modprobe", "nvidia-persistenced", "nvidia-smi",
+}
+
+// nvidia writes what the NVIDIA driver makes.
+func (s *surface) nvidia() {
+	driver := s.node.GPUDriver
+	if driver == nil {
+		return
+	}
+	if !fs.ValidPath(driver.Version) || strings.ContainsAny(driver.Version, "/\n") {
+		s.errs = append(s.errs, &hardware.DeviceError{Device: "gpu driver", Field: "Version",
+			Err: fmt.Errorf("%q cannot be part of a library's name", driver.Version)})
+		return
+	}
+	s.raw(path.Join(nvidiaProc, "version"), fmt.Sprintf(
+		"NVRM version: NVIDIA UNIX Open Kernel Module  %s  Release Build\nGCC version:\n", driver.Version))
+	s.raw(path.Join(nvidiaProc, "params"), fmt.Sprintf("ModifyDeviceFiles: 1\nImexChannelCount: %d\n", driver.IMEXChannels))
+	s.line("sys/module/nvidia/version", "%s", driver.Version)
+	for _, name := range nvidiaLibraries {
+		versioned := path.Join(libraries, name+".so."+driver.Version)
+		s.raw(versioned, "")
+		s.link(path.Join(libraries, name+".so.1"), versioned)
+	}
+	s.link(path.Join(libraries, "libcuda.so"), path.Join(libraries, "libcuda.so.1"))
+	for _, program := range nvidiaPrograms {
+		s.raw(path.Join("usr/bin", program), "")
+	}
+	for _, firmware := range []string{"gsp_ga10x.bin", "gsp_tu10x.bin"} {
+		s.raw(path.Join("usr/lib/firmware/nvidia", driver.Version, firmware), "")
+	}
+	s.device("nvidiactl", node(majorNVIDIA, minorNVIDIACtl))
+	s.device("nvidia-modeset", node(majorNVIDIA, minorModeset))
+	s.device("nvidia-uvm", node(majorUVM, 0))
+	s.device("nvidia-uvm-tools", node(majorUVM, 1))
+	if driver.IMEXChannels > 0 {
+		// The driver makes the first channel's node; the others are made for who
+		// gets them.
+		s.device("nvidia-caps-imex-channels/channel0", node(majorIMEX, 0))
+		s.raw("usr/bin/nvidia-imex", "")
+		s.raw("usr/bin/nvidia-imex-ctl", "")
+	}
+	partitionable := false
+	for i := range s.node.GPUs {
+		s.gpu(&s.node.GPUs[i])
+		partitionable = partitionable || s.node.GPUs[i].MIG != nil
+	}
+	if partitionable {
+		s.capability("mig/config", minorMIGConfig, 0o400)
+		s.capability("mig/monitor", minorMIGMonitor, 0o400)
+	}
+}
+
+func (s *surface) gpu(g *hardware.GPU) {
+	s.device(fmt.Sprintf("nvidia%d", g.Minor), node(majorNVIDIA, g.Minor))
+	s.raw(path.Join(nvidiaProc, "gpus", g.Address.String(), "information"), fmt.Sprintf(
+		"Model: \t\t %s\nIRQ:   \t\t 0\nGPU UUID: \t %s\nBus Type: \t PCIe\nBus Location: \t %s\nDevice Minor: \t %d\nGPU Excluded:\t No\n",
+		g.ProductName, g.UUID, g.Address, g.Minor))
+	if g.MIG == nil {
+		return
+	}
+	for _, instance := range g.MIG.Instances {
+		dir := fmt.Sprintf("gpu%d/mig/gi%d", g.Minor, instance.ID)
+		if instance.ID >= gpuInstancesPerGPU {
+			s.errs = append(s.errs, &hardware.DeviceError{Device: "gpu " + g.Address.String(), Field: "MIG.Instances",
+				Err: fmt.Errorf("the driver has capabilities for the IDs below %d, not for %d", gpuInstancesPerGPU, instance.ID)})
+			continue
+		}
+		minor := minorMIGFirst + (g.Minor*gpuInstancesPerGPU+instance.ID)*(1+computeInstancesPerGPU)
+		s.capability(path.Join(dir, "access"), minor, 0o444)
+		for _, compute := range instance.ComputeInstances {
+			if compute.ID >= computeInstancesPerGPU {
+				s.errs = append(s.errs, &hardware.DeviceError{Device: "gpu " + g.Address.String(), Field: "MIG.Instances",
+					Err: fmt.Errorf("the driver has capabilities for compute instances below %d, not for %d", computeInstancesPerGPU, compute.ID)})
+				continue
+			}
+			s.capability(path.Join(dir, fmt.Sprintf("ci%d/access", compute.ID)), minor+1+compute.ID, 0o444)
+		}
+	}
+}
+
+// The minors of MIG's capabilities are fixed: two for the whole, then for each
+// GPU by minor its 15 GPU instances, each with 8 compute instances behind it.
+const (
+	minorMIGConfig         = 1
+	minorMIGMonitor        = 2
+	minorMIGFirst          = 3
+	gpuInstancesPerGPU     = 15
+	computeInstancesPerGPU = 8
+)
+
+// capability writes the file by which the driver tells which device node grants
+// a right, and the node.
+func (s *surface) capability(name string, minor, mode int) {
+	s.raw(path.Join(nvidiaProc, "capabilities", name),
+		fmt.Sprintf("DeviceFileMinor: %d\nDeviceFileMode: %d\nDeviceFileModify: 1\n", minor, mode))
+	s.device(fmt.Sprintf("nvidia-caps/nvidia-cap%d", minor), node(majorCaps, minor))
+}

@@ -1,0 +1,122 @@
+package hardware
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Discover reads what devices the machine has. It takes
+//
+//   - the functions on the PCI bus and the NUMA nodes from sysfs,
+//   - NVIDIA GPUs from the library: a GPU that the library does not list, because
+//     it is bound to vfio-pci, is none of the Node's. Without a library (gpus is
+//     nil), or where it says that there is none or that the driver is not loaded,
+//     the Node has no GPUs and no GPUDriver, which is no error,
+//   - AMD GPUs that are bound to amdgpu, with what it and kfd say of them,
+//   - every network function, also those bound to vfio-pci,
+//   - FPGA cards of Intel's DFL and of AMD's XRT and AMI drivers.
+//
+// One broken device does not hide the others: it is left out, and the error is
+// all the DeviceErrors, joined, beside a Node that a driver can go on with. The
+// Node is nil only if the PCI bus cannot be read at all. It is valid in the
+// sense of Validate whatever the files contain, and its lists are nil if empty.
+//
+// Discover initializes the library and shuts it down again; both count, so a
+// caller's own handles stay valid.
+func Discover(host Host, gpus GPULibrary) (*Node, error) {
+	d := discovery{files: files{host}, node: &Node{}, virtual: map[string][]PCIAddress{}, used: map[PCIAddress]bool{}}
+	if err := d.readBus(); err != nil {
+		return nil, err
+	}
+	d.readNUMANodes()
+	d.readGPUs(gpus)
+	d.readAMDGPUs()
+	d.readFPGAs() // before network functions: an FPGA on a network card is an FPGA
+	d.readNICs()
+	d.sort()
+	d.dropInvalid()
+	return d.node, errors.Join(d.errs...)
+}
+
+// discovery is one run of Discover.
+type discovery struct {
+	files
+	node *Node
+	errs []error
+	// bus is the functions that there are, sorted.
+	bus   []PCIAddress
+	paths map[PCIAddress]string // of a function's directory below the root
+	names *pciNames             // nil until it is needed
+	// virtual holds the virtual functions of the directories that were asked for.
+	virtual map[string][]PCIAddress
+	// used holds the functions that are a device of the Node.
+	used map[PCIAddress]bool
+}
+
+// report records an error of one device.
+func (d *discovery) report(device, field string, err error) {
+	d.errs = append(d.errs, &DeviceError{device, field, err})
+}
+
+func (d *discovery) sort() {
+	slices.SortFunc(d.node.GPUs, func(a, b GPU) int { return a.Address.Compare(b.Address) })
+	slices.SortFunc(d.node.AMDGPUs, func(a, b AMDGPU) int { return a.Address.Compare(b.Address) })
+	slices.SortFunc(d.node.NICs, func(a, b NIC) int { return a.Address.Compare(b.Address) })
+	slices.SortFunc(d.node.FPGAs, func(a, b FPGA) int { return a.Address.Compare(b.Address) })
+}
+
+// dropInvalid leaves out what breaks an invariant, until nothing does: without a
+// physical function, say, its virtual ones go next. A NUMA topology that
+// contradicts itself goes as a whole.
+func (d *discovery) dropInvalid() {
+	for {
+		problems := d.node.check()
+		if len(problems) == 0 {
+			return
+		}
+		drop := map[PCIAddress]bool{}
+		for _, p := range problems {
+			d.errs = append(d.errs, p.DeviceError())
+			if p.blamed != nil {
+				drop[*p.blamed] = true
+			} else {
+				d.dropNUMANodes()
+			}
+		}
+		n := d.node
+		n.GPUs = slices.DeleteFunc(n.GPUs, func(g GPU) bool { return drop[g.Address] })
+		n.AMDGPUs = slices.DeleteFunc(n.AMDGPUs, func(g AMDGPU) bool { return drop[g.Address] })
+		n.NICs = slices.DeleteFunc(n.NICs, func(n NIC) bool { return drop[n.Address] })
+		n.FPGAs = slices.DeleteFunc(n.FPGAs, func(f FPGA) bool { return drop[f.Address] })
+		d.nilEmpty()
+	}
+}
+
+func (d *discovery) dropNUMANodes() {
+	d.node.NUMANodes = nil
+	for _, list := range d.node.devices() {
+		for _, device := range list {
+			device.NUMANode = NoNUMANode
+		}
+	}
+}
+
+func (d *discovery) nilEmpty() {
+	n := d.node
+	if len(n.GPUs) == 0 {
+		n.GPUs = nil
+	}
+	if len(n.AMDGPUs) == 0 {
+		n.AMDGPUs = nil
+	}
+	if len(n.NICs) == 0 {
+		n.NICs = nil
+	}
+	if len(n.FPGAs) == 0 {
+		n.FPGAs = nil
+	}
+}
+
+// at is how errors name a function before its kind is known to matter.
+func at(kind string, address PCIAddress) string { return fmt.Sprintf("%s %s", kind, address) }

@@ -1,0 +1,91 @@
+package hardware_test
+
+import (
+	"github.com/dray-dev/dray/kubeletplugin/hardware"
+)
+
+// fewGPUs is a library with one answer for every call, and an error for those
+// that are named. What it does not implement, discovery must not call.
+type fewGPUs struct {
+	hardware.GPULibrary
+	addresses []hardware.PCIAddress
+	init      error
+	inits     int
+	lost      map[hardware.PCIAddress]error
+}
+
+func (l *fewGPUs) Init() error {
+	if l.init == nil {
+		l.inits++
+	}
+	return l.init
+}
+func (l *fewGPUs) Shutdown() error                 { l.inits--; return nil }
+func (l *fewGPUs) DriverVersion() (string, error)  { return "580.126.20", nil }
+func (l *fewGPUs) CUDADriverVersion() (int, error) { return 13000, nil }
+func (l *fewGPUs) DeviceCount() (int, error)       { return len(l.addresses), nil }
+func (l *fewGPUs) DeviceByIndex(index int) (hardware.GPUDevice, error) {
+	return &oneGPU{library: l, index: index}, nil
+}
+
+type oneGPU struct {
+	hardware.GPUDevice
+	library *fewGPUs
+	index   int
+}
+
+func (g *oneGPU) PCIAddress() (hardware.PCIAddress, error) {
+	return g.library.addresses[g.index], nil
+}
+func (g *oneGPU) UUID() (string, error) {
+	a := g.library.addresses[g.index]
+	return "GPU-" + a.String(), g.library.lost[a]
+}
+func (g *oneGPU) Name() (string, error)                { return "NVIDIA A100-SXM4-40GB", nil }
+func (g *oneGPU) Brand() (string, error)               { return "Nvidia", nil }
+func (g *oneGPU) Architecture() (string, error)        { return "Ampere", nil }
+func (g *oneGPU) ComputeCapability() (int, int, error) { return 8, 0, nil }
+func (g *oneGPU) MinorNumber() (int, error)            { return g.index, nil }
+func (g *oneGPU) MemoryBytes() (uint64, error)         { return 40 << 30, nil }
+func (g *oneGPU) AddressingMode() (string, error)      { return "", hardware.ErrGPUNotSupported }
+func (g *oneGPU) ModuleID() (int, error)               { return 0, hardware.ErrGPUNotSupported }
+func (g *oneGPU) Fabric() (hardware.GPUFabric, error) {
+	return hardware.GPUFabric{}, hardware.ErrGPUNotSupported
+}
+func (g *oneGPU) MIGMode() (bool, bool, error)  { return true, true, nil }
+func (g *oneGPU) MixedSizeVGPUs() (bool, error) { return false, hardware.ErrGPUNotSupported }
+func (g *oneGPU) SupportedVGPUTypes() ([]hardware.VGPUType, error) {
+	return []hardware.VGPUType{{ID: 2, MIGProfileID: -1}, {ID: 1, MIGProfileID: -1}}, nil
+}
+
+func (g *oneGPU) GPUInstanceProfile(kind hardware.GPUInstanceProfileKind) (hardware.MIGProfile, error) {
+	switch kind {
+	case hardware.GPUInstance1Slice:
+		return hardware.MIGProfile{Name: "1g.5gb", Kind: kind, ID: 19, Placements: []hardware.Placement{{Start: 0, Size: 1}, {Start: 1, Size: 1}}}, nil
+	case hardware.GPUInstance3SliceGfx:
+		return hardware.MIGProfile{}, hardware.ErrGPUInvalidArgument // a library that is older than the kind
+	}
+	return hardware.MIGProfile{}, hardware.ErrGPUNotSupported
+}
+
+func (g *oneGPU) GPUInstances(int) ([]hardware.GPUInstance, error) {
+	return []hardware.GPUInstance{&oneInstance{id: 8}, &oneInstance{id: 7}}, nil
+}
+
+type oneInstance struct {
+	hardware.GPUInstance
+	id int
+}
+
+func (i *oneInstance) Info() (hardware.GPUInstanceState, error) {
+	return hardware.GPUInstanceState{ID: i.id, ProfileID: 19, Placement: hardware.Placement{Start: i.id - 7, Size: 1}}, nil
+}
+
+func (i *oneInstance) ComputeInstanceProfile(kind hardware.ComputeInstanceProfileKind) (hardware.ComputeInstanceProfile, error) {
+	if kind == hardware.ComputeInstance1Slice {
+		return hardware.ComputeInstanceProfile{ID: 0}, nil
+	}
+	return hardware.ComputeInstanceProfile{}, hardware.ErrGPUNotSupported
+}
+
+func (i *oneInstance) ComputeInstances(int) ([]hardware.ComputeInstance, error) { return nil, nil }

@@ -42,10 +42,12 @@ type checker struct {
 	// names and sets are emptied and used again for each pool.
 	names map[string]bool
 	sets  map[string]counters
+	// domains of attributes that are known to be good. There are a handful.
+	domains map[string]bool
 }
 
 func newChecker(l limits) *checker {
-	return &checker{limits: l, names: map[string]bool{}, sets: map[string]counters{}}
+	return &checker{limits: l, names: map[string]bool{}, sets: map[string]counters{}, domains: map[string]bool{}}
 }
 
 func (c *checker) pool(p *pool) error {
@@ -118,7 +120,7 @@ func (c *checker) device(d *resourceapi.Device) (field string, err error) {
 	}
 	values := 0
 	for name, a := range d.Attributes {
-		n, problem := checkAttribute(string(name), &a)
+		n, problem := c.attribute(string(name), a)
 		if problem != "" { // sorted only now, so that the good case is fast
 			return c.firstBadAttribute(d)
 		}
@@ -129,7 +131,7 @@ func (c *checker) device(d *resourceapi.Device) (field string, err error) {
 	}
 	shared := d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations
 	for name, capacity := range d.Capacity {
-		if problem := checkName(string(name)); problem != "" {
+		if problem := c.nameProblem(string(name)); problem != "" {
 			return "capacity", fmt.Errorf("%q: %s", name, problem)
 		}
 		if capacity.RequestPolicy != nil {
@@ -150,7 +152,7 @@ func (c *checker) device(d *resourceapi.Device) (field string, err error) {
 func (c *checker) firstBadAttribute(d *resourceapi.Device) (field string, err error) {
 	for _, name := range sorted(d.Attributes) {
 		a := d.Attributes[name]
-		if _, problem := checkAttribute(string(name), &a); problem != "" {
+		if _, problem := c.attribute(string(name), a); problem != "" {
 			return "attributes[" + string(name) + "]", fmt.Errorf("%s", problem)
 		}
 	}
@@ -258,13 +260,16 @@ func checkConditions(d *resourceapi.Device) (field string, err error) {
 	return "", nil
 }
 
-// checkName says what is wrong with the name of an attribute or capacity.
-func checkName(name string) (problem string) {
+// nameProblem says what is wrong with the name of an attribute or capacity.
+func (c *checker) nameProblem(name string) (problem string) {
 	domain, id, ok := strings.Cut(name, "/")
 	if !ok {
 		id = name
-	} else if len(domain) > resourceapi.DeviceMaxDomainLength || len(validation.IsDNS1123Subdomain(domain)) > 0 {
-		return "the part before the slash is not a domain"
+	} else if !c.domains[domain] {
+		if len(domain) > resourceapi.DeviceMaxDomainLength || len(validation.IsDNS1123Subdomain(domain)) > 0 {
+			return "the part before the slash is not a domain"
+		}
+		c.domains[domain] = true
 	}
 	if len(id) > resourceapi.DeviceMaxIDLength || !isIdentifier(id) {
 		return "the name is not an identifier of at most 32 characters"
@@ -272,9 +277,9 @@ func checkName(name string) (problem string) {
 	return ""
 }
 
-// checkAttribute counts the values, and says what is wrong.
-func checkAttribute(name string, a *resourceapi.DeviceAttribute) (values int, problem string) {
-	if problem := checkName(name); problem != "" {
+// attribute counts the values, and says what is wrong.
+func (c *checker) attribute(name string, a resourceapi.DeviceAttribute) (values int, problem string) {
+	if problem := c.nameProblem(name); problem != "" {
 		return 0, problem
 	}
 	kinds := 0
@@ -293,7 +298,7 @@ func checkAttribute(name string, a *resourceapi.DeviceAttribute) (values int, pr
 	if v := a.VersionValue; v != nil && (len(*v) > resourceapi.DeviceAttributeMaxValueLength || !isSemver(*v)) {
 		return 0, fmt.Sprintf("%q is not a semantic version of at most %d bytes", *v, resourceapi.DeviceAttributeMaxValueLength)
 	}
-	if !isList(a) {
+	if !isList(&a) {
 		return 1, ""
 	}
 	values = len(a.StringValues) + len(a.IntValues) + len(a.BoolValues) + len(a.VersionValues)
@@ -342,14 +347,12 @@ func checkPolicy(shared bool, c *resourceapi.DeviceCapacity) error {
 func isSemver(s string) bool {
 	s, build, hasBuild := strings.Cut(s, "+")
 	s, pre, hasPre := strings.Cut(s, "-")
-	numbers := strings.Split(s, ".")
-	if len(numbers) != 3 {
-		return false
-	}
-	for _, n := range numbers {
-		if !isNumber(n) || len(n) > 1 && n[0] == '0' {
+	for i := range 3 {
+		n, rest, more := strings.Cut(s, ".")
+		if !isNumber(n) || len(n) > 1 && n[0] == '0' || more != (i < 2) {
 			return false
 		}
+		s = rest
 	}
 	return (!hasBuild || areIdentifiers(build, true)) && (!hasPre || areIdentifiers(pre, false))
 }

@@ -50,6 +50,9 @@ func classExpressions(o *Options) map[string]string {
 	}
 	whole[d.GPU] = append(whole[d.GPU], "gpu")
 	whole[d.AMDGPU] = append(whole[d.AMDGPU], "amdgpu")
+	if d.AMDGPU != d.GPU { // AMD's own class has all devices of its driver
+		whole[d.AMDGPU] = append(whole[d.AMDGPU], "amdgpu-partition")
+	}
 	whole[d.FPGA] = append(whole[d.FPGA], "card", "fpga")
 	for driver, types := range whole {
 		classes[driver] = ofType(driver, types)

@@ -14,8 +14,7 @@ import (
 // random draws nodes, options and states. Everything that it draws is valid.
 type random struct {
 	*rapid.T
-	bus     int // of the last function
-	numbers int
+	bus int // of the last function
 }
 
 func (r *random) within(label string, least, most int) int {

@@ -114,6 +114,17 @@ func TestWhatCannotBePublishedIsNamed(t *testing.T) {
 		f(node)
 		return node
 	}
+	// A slice of Kubernetes 1.34 has 1024 counters: 32 of the whole GPU and 19 of
+	// each of 52 partitions.
+	wide := partitions(1, 14)
+	wide.GPUs[0].MIG.Profiles = nil
+	for id := range 5 {
+		profile := hardware.MIGProfile{Name: "2g.1gb", ID: id}
+		for start := range 14 {
+			profile.Placements = append(profile.Placements, hardware.Placement{Start: start, Size: 12})
+		}
+		wide.GPUs[0].MIG.Profiles = append(wide.GPUs[0].MIG.Profiles, profile)
+	}
 	for _, c := range []struct {
 		node    *hardware.Node
 		options publish.Options
@@ -136,6 +147,9 @@ func TestWhatCannotBePublishedIsNamed(t *testing.T) {
 			"node node-1: driver nic.dray.dev: device 0000-3b-00-2: attributes[sriovnetwork.k8snetworkplumbingwg.io/pfPciAddress]: the node has no function 0000:3b:00.0"},
 		{change("mi300x", func(n *hardware.Node) { n.AMDGPUs[1].Card, n.AMDGPUs[1].Render = 0, 128 }), publish.Options{},
 			"node node-1: driver gpu.dray.dev: device gpu-0-128: name: two devices have it"},
+		{wide, publish.Options{Features: features, MIG: publish.MIGDynamic, Minor: 34},
+			"node node-1: driver gpu.dray.dev: device gpu-0-mig-2g1gb-3-6: too many devices or counters: it does not fit into the slice of " +
+				"counter set gpu-0-counter-set, and Kubernetes 1.34 wants all who consume a set beside it"},
 		{partitions(1, 26), dynamic,
 			"node node-1: driver gpu.dray.dev: sharedCounters[gpu-0-counter-set].counters: there are 33, which is not from 1 to 32"},
 	} {

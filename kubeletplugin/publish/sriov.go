@@ -2,7 +2,6 @@ package publish
 
 import (
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -79,11 +78,12 @@ func portAttributes(pf *hardware.NIC) attributes {
 }
 
 func physicalFunction(node *hardware.Node, vf *hardware.NIC) *hardware.NIC {
-	i := slices.IndexFunc(node.NICs, func(n hardware.NIC) bool { return n.Address == *vf.SRIOV.PhysicalFunction })
-	if i < 0 {
-		return nil
+	for i := range node.NICs {
+		if node.NICs[i].Address == *vf.SRIOV.PhysicalFunction {
+			return &node.NICs[i]
+		}
 	}
-	return &node.NICs[i]
+	return nil
 }
 
 // sharedPorts are the physical functions that have virtual ones and a known speed.

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"fmt"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -36,14 +37,10 @@ func (p *Publisher) nics(node *hardware.Node) ([]group, error) {
 func (p *Publisher) networkFunction(nic *hardware.NIC, node *hardware.Node) resourceapi.Device {
 	a := attributes{
 		dranet + "pciAddress":   text(nic.Address.String()),
+		dranet + "pciVendor":    description(cmp.Or(nic.IDs.VendorName, "unknown")),
+		dranet + "pciDevice":    description(cmp.Or(nic.IDs.DeviceName, "unknown")),
 		dranet + "pciSubsystem": text(fmt.Sprintf("%04x", nic.IDs.SubsystemDevice)),
 		dranet + "rdma":         truth(nic.RDMA != nil),
-	}
-	if nic.IDs.VendorName != "" {
-		a[dranet+"pciVendor"] = description(nic.IDs.VendorName)
-	}
-	if nic.IDs.DeviceName != "" {
-		a[dranet+"pciDevice"] = description(nic.IDs.DeviceName)
 	}
 	if nic.NUMANode >= 0 {
 		a[dranet+"numaNode"] = number(nic.NUMANode)

@@ -49,6 +49,50 @@ func gpuFacts(device string) []fact {
 	}
 }
 
+const h100Document = "CNCF AI conformance evidence for secure accelerator access, an EKS node of type p5.48xlarge, 2026-02-19"
+
+func h100Facts(device, address, root, uuid string) []fact {
+	return []fact{
+		{device, "addressingMode", "string", `"HMM"`},
+		{device, "architecture", "string", `"Hopper"`},
+		{device, "brand", "string", `"Nvidia"`},
+		{device, "cudaComputeCapability", "version", "9.0.0"},
+		{device, "cudaDriverVersion", "version", "13.0.0"},
+		{device, "driverVersion", "version", "580.105.8"},
+		{device, "productName", "string", `"NVIDIA H100 80GB HBM3"`},
+		{device, "resource.kubernetes.io/pciBusID", "string", `"` + address + `"`},
+		{device, "resource.kubernetes.io/pcieRoot", "string", `"` + root + `"`},
+		{device, "type", "string", `"gpu"`},
+		{device, "uuid", "string", `"` + uuid + `"`},
+		{device, "memory", "capacity", "81559Mi"},
+	}
+}
+
+func efaFacts(device, address, root, rdma, numaNode string) []fact {
+	return []fact{
+		{device, "dra.net/numaNode", "int", numaNode},
+		{device, "dra.net/pciAddress", "string", `"` + address + `"`},
+		{device, "dra.net/pciDevice", "string", `"Elastic Fabric Adapter (EFA)"`},
+		{device, "dra.net/pciSubsystem", "string", `"efa1"`},
+		{device, "dra.net/pciVendor", "string", `"Amazon.com, Inc."`},
+		{device, "dra.net/rdma", "bool", "true"},
+		{device, "dra.net/rdmaDevice", "string", `"` + rdma + `"`},
+		{device, "resource.kubernetes.io/pcieRoot", "string", `"` + root + `"`},
+	}
+}
+
+func azureFacts(device, address, rdma, numaNode string) []fact {
+	return []fact{
+		{device, "dra.net/numaNode", "int", numaNode},
+		{device, "dra.net/pciAddress", "string", `"` + address + `"`},
+		{device, "dra.net/pciDevice", "string", `"ConnectX Family mlx5Gen Virtual Function"`},
+		{device, "dra.net/pciSubsystem", "string", `"0240"`},
+		{device, "dra.net/pciVendor", "string", `"Mellanox Technologies"`},
+		{device, "dra.net/rdma", "bool", "true"},
+		{device, "dra.net/rdmaDevice", "string", `"` + rdma + `"`},
+	}
+}
+
 var dumps = []dump{
 	{
 		source: nvidiaDocument + ", full GPU", options: peersDynamic, driver: "gpu.nvidia.com",
@@ -121,34 +165,96 @@ var dumps = []dump{
 		},
 	},
 	{
-		source: "kubernetes-sigs/dranet examples/azure_aks_examples/gb300/README.md and site/content/docs/user/azure-aks.md at f6171cda", options: peersDynamic,
+		// A live slice, of a version that also published ibOnly for devices without
+		// an interface; kubernetes-sigs/dranet does not.
+		source: "anson627/dranet examples/aks-gb300-infiniband-dranet/resourceslice-dranet.yaml at 22a65fcf", options: peersDynamic,
 		node: func(t *testing.T) *hardware.Node { return readNode(t, "azure-gb300") }, driver: "dra.net",
-		devices:  []string{"pci-0101-00-00-0", "pci-0102-00-00-0", "pci-0103-00-00-0", "pci-0104-00-00-0"},
-		complete: true, more: []string{"dra.net/pciDevice", "dra.net/pciSubsystem", "resource.kubernetes.io/numaNode"},
+		devices:  []string{"pci-0101-00-00-0", "pci-0102-00-00-0", "pci-0103-00-00-0", "pci-0104-00-00-0", "pci-7870-00-00-0"},
+		complete: true, more: []string{"resource.kubernetes.io/numaNode"},
+		facts: slices.Concat(
+			azureFacts("pci-0101-00-00-0", "0101:00:00.0", "mlx5_0", "0"), azureFacts("pci-0102-00-00-0", "0102:00:00.0", "mlx5_1", "0"),
+			azureFacts("pci-0103-00-00-0", "0103:00:00.0", "mlx5_2", "1"), azureFacts("pci-0104-00-00-0", "0104:00:00.0", "mlx5_3", "1"),
+			[]fact{
+				{"pci-7870-00-00-0", "dra.net/alias", "string", `""`},
+				{"pci-7870-00-00-0", "dra.net/ebpf", "bool", "false"},
+				{"pci-7870-00-00-0", "dra.net/encapsulation", "string", `"ether"`},
+				{"pci-7870-00-00-0", "dra.net/ifName", "string", `"enP30832s1"`},
+				{"pci-7870-00-00-0", "dra.net/mac", "string", `"00:22:48:71:80:86"`},
+				{"pci-7870-00-00-0", "dra.net/mtu", "int", "1500"},
+				{"pci-7870-00-00-0", "dra.net/pciAddress", "string", `"7870:00:00.0"`},
+				{"pci-7870-00-00-0", "dra.net/pciDevice", "string", `"unknown"`},
+				{"pci-7870-00-00-0", "dra.net/pciSubsystem", "string", `"00b9"`},
+				{"pci-7870-00-00-0", "dra.net/pciVendor", "string", `"Microsoft Corporation"`},
+				{"pci-7870-00-00-0", "dra.net/rdma", "bool", "false"},
+				{"pci-7870-00-00-0", "dra.net/sriov", "bool", "false"},
+				{"pci-7870-00-00-0", "dra.net/state", "string", `"up"`},
+				{"pci-7870-00-00-0", "dra.net/type", "string", `"device"`},
+				{"pci-7870-00-00-0", "dra.net/virtual", "bool", "false"},
+			}),
+	},
+	{
+		// A live slice of 2026-02. Its devices are in no order, because that version
+		// ranged over a map; NUMA nodes are published since.
+		source: h100Document + ", GPUs", options: peersStatic,
+		node: func(t *testing.T) *hardware.Node { return readNode(t, "aws-p5") }, driver: "gpu.nvidia.com",
+		complete: true, more: []string{"resource.kubernetes.io/numaNode"},
+		facts: slices.Concat(
+			h100Facts("gpu-0", "0000:53:00.0", "pci0000:44", "GPU-22dbdd79-f55a-92a8-aa39-322198e72ed6"),
+			h100Facts("gpu-1", "0000:64:00.0", "pci0000:55", "GPU-289275cb-a907-ab73-9a95-058ae119f62d"),
+			h100Facts("gpu-2", "0000:75:00.0", "pci0000:66", "GPU-f814846a-9bbe-469e-97c3-d037d67c3c32"),
+			h100Facts("gpu-3", "0000:86:00.0", "pci0000:77", "GPU-3cc59718-d7df-49ac-07a3-a6cedfe263c6"),
+			h100Facts("gpu-4", "0000:97:00.0", "pci0000:88", "GPU-71fc8f21-7800-5bb9-53ad-7e6fc93ef15f"),
+			h100Facts("gpu-5", "0000:a8:00.0", "pci0000:99", "GPU-dee5c16e-1d0a-cec8-a9ea-f878a4be1b3d"),
+			h100Facts("gpu-6", "0000:b9:00.0", "pci0000:aa", "GPU-ca1b8386-093b-60cc-349d-c4a38b9124c0"),
+			h100Facts("gpu-7", "0000:ca:00.0", "pci0000:bb", "GPU-b60b817a-a091-c492-4211-92b276d697e6")),
+	},
+	{
+		source: h100Document + ", compute domain", options: peersStatic,
+		node: func(t *testing.T) *hardware.Node { return readNode(t, "aws-p5") }, driver: "compute-domain.nvidia.com",
+		complete: true,
 		facts: []fact{
-			{"pci-0101-00-00-0", "dra.net/numaNode", "int", "0"},
-			{"pci-0101-00-00-0", "dra.net/pciAddress", "string", `"0101:00:00.0"`},
-			{"pci-0101-00-00-0", "dra.net/rdma", "bool", "true"},
-			{"pci-0101-00-00-0", "dra.net/rdmaDevice", "string", `"mlx5_0"`},
-			{"pci-0101-00-00-0", "dra.net/pciVendor", "string", `"Mellanox Technologies"`},
+			{"channel-0", "type", "string", `"channel"`}, {"channel-0", "id", "int", "0"},
+			{"daemon-0", "type", "string", `"daemon"`}, {"daemon-0", "id", "int", "0"},
 		},
 	},
 	{
-		// Attributes of resource.aws.com, which are in the document too, come from
-		// the cloud's metadata service.
-		source: "kubernetes-sigs/dranet, the EFA example of trn1.32xlarge: README.md beside resourceslice-expected.yaml", options: peersDynamic,
+		// A live slice. It has attributes of resource.aws.com too, which come from the
+		// cloud's metadata service, and dra.net/ipv4, which is no matter of hardware.
+		source: "anson627/dranet examples/eks-neuron-efa-dranet/resourceslice-dranet.yaml at cce1d33c", options: peersDynamic,
 		node: func(t *testing.T) *hardware.Node { return readNode(t, "efa") }, driver: "dra.net",
-		devices: []string{"pci-0000-10-19-0"}, complete: true, more: []string{"resource.kubernetes.io/numaNode"},
-		facts: []fact{
-			{"pci-0000-10-19-0", "dra.net/numaNode", "int", "0"},
-			{"pci-0000-10-19-0", "dra.net/pciAddress", "string", `"0000:10:19.0"`},
-			{"pci-0000-10-19-0", "dra.net/pciDevice", "string", `"Elastic Fabric Adapter (EFA)"`},
-			{"pci-0000-10-19-0", "dra.net/pciSubsystem", "string", `"efa1"`},
-			{"pci-0000-10-19-0", "dra.net/pciVendor", "string", `"Amazon.com, Inc."`},
-			{"pci-0000-10-19-0", "dra.net/rdma", "bool", "true"},
-			{"pci-0000-10-19-0", "dra.net/rdmaDevice", "string", `"rdmap16s25"`},
-			{"pci-0000-10-19-0", "resource.kubernetes.io/pcieRoot", "string", `"pci0000:10"`},
-		},
+		devices: []string{"pci-0000-10-02-0", "pci-0000-10-19-0", "pci-0000-10-1a-0",
+			"pci-0000-20-19-0", "pci-0000-20-1a-0", "pci-0000-90-19-0", "pci-0000-90-1a-0",
+			"pci-0000-a0-19-0", "pci-0000-a0-1a-0"},
+		complete: true, more: []string{"resource.kubernetes.io/numaNode"},
+		facts: slices.Concat(
+			[]fact{
+				{"pci-0000-10-02-0", "dra.net/alias", "string", `""`},
+				{"pci-0000-10-02-0", "dra.net/ebpf", "bool", "false"},
+				{"pci-0000-10-02-0", "dra.net/encapsulation", "string", `"ether"`},
+				{"pci-0000-10-02-0", "dra.net/ifName", "string", `"ens34"`},
+				{"pci-0000-10-02-0", "dra.net/mac", "string", `"0a:ff:d0:cb:7d:c5"`},
+				{"pci-0000-10-02-0", "dra.net/mtu", "int", "9001"},
+				{"pci-0000-10-02-0", "dra.net/numaNode", "int", "0"},
+				{"pci-0000-10-02-0", "dra.net/pciAddress", "string", `"0000:10:02.0"`},
+				{"pci-0000-10-02-0", "dra.net/pciDevice", "string", `"Elastic Network Adapter (ENA)"`},
+				{"pci-0000-10-02-0", "dra.net/pciSubsystem", "string", `"ec20"`},
+				{"pci-0000-10-02-0", "dra.net/pciVendor", "string", `"Amazon.com, Inc."`},
+				{"pci-0000-10-02-0", "dra.net/rdma", "bool", "false"},
+				{"pci-0000-10-02-0", "dra.net/sriov", "bool", "false"},
+				{"pci-0000-10-02-0", "dra.net/state", "string", `"up"`},
+				{"pci-0000-10-02-0", "dra.net/type", "string", `"device"`},
+				{"pci-0000-10-02-0", "dra.net/virtual", "bool", "false"},
+				{"pci-0000-10-02-0", "resource.kubernetes.io/pcieRoot", "string", `"pci0000:10"`},
+			},
+			efaFacts("pci-0000-10-19-0", "0000:10:19.0", "pci0000:10", "rdmap16s25", "0"),
+			efaFacts("pci-0000-10-1a-0", "0000:10:1a.0", "pci0000:10", "rdmap16s26", "0"),
+			efaFacts("pci-0000-20-19-0", "0000:20:19.0", "pci0000:20", "rdmap32s25", "0"),
+			efaFacts("pci-0000-20-1a-0", "0000:20:1a.0", "pci0000:20", "rdmap32s26", "0"),
+			efaFacts("pci-0000-90-19-0", "0000:90:19.0", "pci0000:90", "rdmap144s25", "1"),
+			efaFacts("pci-0000-90-1a-0", "0000:90:1a.0", "pci0000:90", "rdmap144s26", "1"),
+			efaFacts("pci-0000-a0-19-0", "0000:a0:19.0", "pci0000:a0", "rdmap160s25", "1"),
+			efaFacts("pci-0000-a0-1a-0", "0000:a0:1a.0", "pci0000:a0", "rdmap160s26", "1"),
+		),
 	},
 }
 
@@ -188,18 +294,19 @@ func compareWithDump(t *testing.T, d *dump, pools []publish.Pool) {
 	if d.devices != nil && !slices.Equal(names, d.devices) {
 		t.Errorf("devices are %v, want %v", names, d.devices)
 	}
-	shown := map[string]bool{}
+	shown := map[string]bool{} // devices, and their attributes
 	for _, f := range d.facts {
-		shown[f.device+" "+f.name] = true
+		shown[f.device], shown[f.device+" "+f.name] = true, true
 		if !published[f] {
 			t.Errorf("%s has not %s %s of type %s", f.device, f.name, f.value, f.kind)
 		}
 	}
-	if d.complete {
-		for f := range published {
-			if f.device == d.facts[0].device && !shown[f.device+" "+f.name] && !slices.Contains(d.more, f.name) {
-				t.Errorf("%s has %s of type %s, of which the document knows nothing", f.device, f.name, f.kind)
-			}
+	if !d.complete {
+		return
+	}
+	for f := range published {
+		if shown[f.device] && !shown[f.device+" "+f.name] && !slices.Contains(d.more, f.name) {
+			t.Errorf("%s has %s of type %s, of which the document knows nothing", f.device, f.name, f.kind)
 		}
 	}
 }

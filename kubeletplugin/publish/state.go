@@ -8,7 +8,8 @@ type State struct {
 	// Generations of pools, by driver; 0 if there is no entry. Whoever publishes
 	// raises one whenever the slices of that pool change.
 	Generations map[string]int64
-	// Taints of devices. Where the API server keeps no taints, a device with one
+	// Taints of devices, with the time at which they were added: where it is
+	// missing, the API server puts the time of each publication there. Where the API server keeps no taints, a device with one
 	// whose effect is not None is withdrawn instead.
 	Taints map[DeviceID][]resourceapi.DeviceTaint
 	// Withdrawn devices are left out.

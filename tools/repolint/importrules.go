@@ -125,6 +125,12 @@ var ImportRules = []ImportRule{
 		Why:     "the driver talks to the kubelet through its published API; peer tests with the kubelet's code live in e2e",
 	},
 	{
+		From:    []string{"kubeletplugin/publish"},
+		Of:      []string{"..."},
+		Allowed: []string{ours("kubeletplugin/hardware"), "k8s.io/api/...", "k8s.io/apimachinery/..."},
+		Why:     "slices of whole fleets are built where no client is: the builder is a function of model, state and options",
+	},
+	{
 		From:    []string{"bench/..."},
 		InTests: true,
 		Of:      []string{ours("allocator/...")},

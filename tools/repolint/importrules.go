@@ -101,15 +101,13 @@ var ImportRules = []ImportRule{
 	},
 	{
 		From:    []string{"hwsim/..."},
-		Except:  []string{"hwsim/cmd/dray-kubeletplugin-sim"},
 		InTests: true,
 		Of:      []string{ours("kubeletplugin/...")},
 		Allowed: []string{ours("kubeletplugin/hardware"), ours("kubeletplugin/publish")},
-		Why:     "a simulated machine lives below the driver; only the simulated driver's command wires the two together",
+		Why:     "a simulated machine lives below the driver",
 	},
 	{
 		From:    []string{"hwsim/..."},
-		Except:  []string{"hwsim/cmd/dray-kubeletplugin-sim"},
 		InTests: true,
 		Of:      []string{"k8s.io/client-go/..."},
 		Why:     "a simulated machine is files on disk; only the driver talks to the API server",

@@ -101,6 +101,9 @@ func appendFunction(l list.Writer, kind string, f *machine.FunctionFile) {
 	if f.Down {
 		words = append(words, "down")
 	}
+	if f.MIG != nil && f.MIG.Enabled {
+		words = append(words, "MIG on")
+	}
 	l.AppendItem(strings.Join(words, " "))
 	l.Indent()
 	defer l.UnIndent()

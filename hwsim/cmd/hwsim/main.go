@@ -1,0 +1,18 @@
+// Command hwsim shows simulated machines: which there are, what is in them, and
+// how sure each figure is.
+//
+// It ends with 0, with 1 when something was not found or is not valid, and with 2
+// when it was called in a wrong way. What was asked for goes to the standard
+// output, everything else to the standard error.
+//
+//	main.go      the exit code
+//	root.go      the command and what its subcommands share
+//	machines.go  hwsim machines: which to show, and in which form
+//	summary.go   the table of machines
+//	tree.go      one machine as a tree
+//	details.go   one machine's models and the evidence
+package main
+
+import "os"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -11,6 +11,7 @@
 //	summary.go   the table of machines
 //	tree.go      one machine as a tree
 //	details.go   one machine's models and the evidence
+//	surfaces.go  hwsim surfaces: the files that a driver reads
 package main
 
 import "os"

@@ -48,7 +48,7 @@ func newRoot() *cobra.Command {
 		Long: "hwsim shows machines that exist as data only: the devices of nodes, racks and\n" +
 			"fabric pools, with addresses, NUMA nodes, PCIe roots and partitions as real ones\n" +
 			"have them.",
-		Example: "  hwsim machines\n  hwsim machines dgx-h100",
+		Example: "  hwsim machines\n  hwsim machines dgx-h100\n  hwsim surfaces dgx-h100 --dir dgx",
 		Args:    arguments(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 		// run prints errors itself, and usage only on request.
@@ -58,7 +58,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newMachines())
+	root.AddCommand(newMachines(), newSurfaces())
 	return root
 }
 

@@ -46,6 +46,7 @@ func buildNode(p *problems, path string, file *NodeFile, models *modelSet) *temp
 		problems: p, path: path, file: file, models: models, tree: newPCITree(p),
 		taken: map[string]string{}, mig: map[*MIGTable][]hardware.MIGProfile{},
 	}
+	b.architecture()
 	b.numaNodes()
 	b.drivers()
 	b.roots()
@@ -59,7 +60,7 @@ func buildNode(p *problems, path string, file *NodeFile, models *modelSet) *temp
 			f.pci.IOMMUGroup = i
 		}
 	}
-	t := &template{clique: b.clique()}
+	t := &template{architecture: cmp.Or(file.Architecture, "amd64"), clique: b.clique()}
 	b.gpus()
 	b.amdgpus()
 	b.nics()
@@ -119,6 +120,14 @@ const (
 	maxDistance    = 255
 	maxNUMANodes   = 1024
 )
+
+func (b *nodeBuilder) architecture() {
+	switch b.file.Architecture {
+	case "", "amd64", "arm64":
+	default:
+		b.add(b.at("architecture"), "is %q: it can be amd64 or arm64", b.file.Architecture)
+	}
+}
 
 // noSocket is that of a NUMA node without CPUs.
 const noSocket = -1

@@ -37,6 +37,9 @@ type File struct {
 
 // NodeFile is the part of a file of kind node.
 type NodeFile struct {
+	// Architecture of the CPUs as Kubernetes names it: "amd64", which is the
+	// default, or "arm64".
+	Architecture string `json:"architecture,omitempty"`
 	// NUMA nodes, by ID from 0 up. Empty for a machine that does not tell.
 	NUMA []NUMAFile `json:"numa,omitempty"`
 	// IOMMU gives every function an IOMMU group of its own.

@@ -25,15 +25,18 @@ type Node struct {
 	// Clique is "<cluster UUID>.<clique ID>" of the NVLink fabric that the GPUs are
 	// in, or empty: what compute domains call it and node labels say.
 	Clique string
+	// Architecture of the CPUs: "amd64" or "arm64".
+	Architecture string
 	// Hardware is the node's devices.
 	Hardware *hardware.Node
 }
 
 // template is a node without what sets instances apart.
 type template struct {
-	node    hardware.Node
-	clique  int      // of all GPUs, 0 for none
-	serials []string // prefix of the serial number of each FPGA, or empty
+	node         hardware.Node
+	architecture string
+	clique       int      // of all GPUs, 0 for none
+	serials      []string // prefix of the serial number of each FPGA, or empty
 }
 
 // Instantiate makes an instance. It takes about as long as hashing the UUIDs, and
@@ -96,7 +99,7 @@ func (m *Machine) instantiatePool(id Identity) *hardware.FabricPool {
 // rack's, if the node is in a rack.
 func (t *template) instantiate(id Identity, place int, fabric Identity, clique int) Node {
 	node := t.node
-	result := Node{Name: id.Name, Place: place, Hardware: &node}
+	result := Node{Name: id.Name, Place: place, Architecture: t.architecture, Hardware: &node}
 	node.GPUs = slices.Clone(node.GPUs)
 	node.AMDGPUs = slices.Clone(node.AMDGPUs)
 	node.NICs = slices.Clone(node.NICs)

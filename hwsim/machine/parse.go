@@ -71,6 +71,7 @@ func (p *problems) checkKind(path string, file *File) {
 		of   Kind
 		set  bool
 	}{
+		{"architecture", NodeKind, file.Architecture != ""},
 		{"numa", NodeKind, len(file.NUMA) > 0},
 		{"iommu", NodeKind, file.IOMMU},
 		{"nvidia", NodeKind, file.NVIDIA != nil},

@@ -12,6 +12,8 @@
 //	tree.go      one machine as a tree
 //	details.go   one machine's models and the evidence
 //	surfaces.go  hwsim surfaces: the files that a driver reads
+//	fleet.go     hwsim fleet: what a fleet is made of, and where it is written
+//	publishflags.go  how the devices of a fleet become slices
 package main
 
 import "os"

@@ -58,7 +58,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newMachines(), newSurfaces())
+	root.AddCommand(newMachines(), newSurfaces(), newFleet())
 	return root
 }
 

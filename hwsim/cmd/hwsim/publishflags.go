@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/dray-dev/dray/kubeletplugin/publish"
+)
+
+// publishFlags say how devices become slices.
+type publishFlags struct {
+	drivers, mig, nics, kubernetes string
+	features                       []string
+	vgpu, amdPartitions, unmarked  bool
+}
+
+func (p *publishFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&p.drivers, "drivers", "dray", "names of the drivers, `dray|peers`: gpu.dray.dev, or gpu.nvidia.com, dra.net and so on")
+	f.StringVar(&p.mig, "mig", "off", "partitions of NVIDIA GPUs, `off|static|dynamic`: none, those that exist, every placement")
+	f.StringVar(&p.nics, "nics", "functions", "network devices, `functions|vfs|bandwidth`: as dranet, as the SR-IOV driver, ports with shared bandwidth")
+	f.BoolVar(&p.vgpu, "vgpu", false, "virtual GPUs beside MIG; needs --feature compatibilityGroups")
+	f.BoolVar(&p.amdPartitions, "amd-partitions", false, "every partition mode of AMD GPUs")
+	f.StringVar(&p.kubernetes, "kubernetes", fmt.Sprintf("1.%d", publish.NewestMinor), "`VERSION` of the API server")
+	f.StringArrayVar(&p.features, "feature", nil, "`NAME` of what the API server keeps besides its defaults: compatibilityGroups, listAttributes; can be repeated")
+	f.BoolVar(&p.unmarked, "unmarked", false, "leave out the attribute that says that a device is simulated")
+}
+
+func (p *publishFlags) options() (publish.Options, error) {
+	options := publish.Options{
+		Features: publish.DefaultFeatures(), Simulated: !p.unmarked, VGPU: p.vgpu, AMDPartitions: p.amdPartitions,
+	}
+	for _, choice := range []struct {
+		flag, value string
+		set         map[string]func()
+	}{
+		{"mig", p.mig, map[string]func(){
+			"off":     func() { options.MIG = publish.MIGOff },
+			"static":  func() { options.MIG = publish.MIGStatic },
+			"dynamic": func() { options.MIG = publish.MIGDynamic },
+		}},
+		{"nics", p.nics, map[string]func(){
+			"functions": func() { options.NICs = publish.NICFunctions },
+			"vfs":       func() { options.NICs = publish.NICVirtualFunctions },
+			"bandwidth": func() { options.NICs = publish.NICSharedBandwidth },
+		}},
+		{"drivers", p.drivers, map[string]func(){
+			"dray":  func() { options.Drivers = publish.DrayDrivers() },
+			"peers": func() { options.Drivers = publish.PeerDrivers(options.NICs) },
+		}},
+	} {
+		set, ok := choice.set[choice.value]
+		if !ok {
+			return options, usageError{fmt.Errorf("--%s is %q: it can be %s", choice.flag, choice.value,
+				strings.Join(slices.Sorted(maps.Keys(choice.set)), ", "))}
+		}
+		set()
+	}
+	minor, found := strings.CutPrefix(p.kubernetes, "1.")
+	number, err := strconv.Atoi(minor)
+	if !found || err != nil || number < publish.OldestMinor || number > publish.NewestMinor {
+		return options, usageError{fmt.Errorf("--kubernetes is %q: it can be 1.%d to 1.%d",
+			p.kubernetes, publish.OldestMinor, publish.NewestMinor)}
+	}
+	options.Minor = number
+	for _, feature := range p.features {
+		switch feature {
+		case "compatibilityGroups":
+			options.Features.CompatibilityGroups = true
+		case "listAttributes":
+			options.Features.ListAttributes = true
+			options.NUMANodeList = true
+		default:
+			return options, usageError{fmt.Errorf("--feature is %q: it can be compatibilityGroups or listAttributes", feature)}
+		}
+	}
+	return options, nil
+}

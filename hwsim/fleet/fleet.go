@@ -1,0 +1,182 @@
+package fleet
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/dray-dev/dray/hwsim/machine"
+	"github.com/dray-dev/dray/kubeletplugin/hardware"
+	"github.com/dray-dev/dray/kubeletplugin/publish"
+)
+
+// Fleet is a Spec in which nothing is wrong. One goroutine at a time may use it.
+type Fleet struct {
+	spec      Spec
+	instances []instance
+	names     *names
+	publisher *publish.Publisher
+	nodes     int
+}
+
+// Member is a node of the fleet, or a fabric pool.
+type Member struct {
+	Machine string
+	// Node and Hardware are nil for a fabric pool.
+	Node     *corev1.Node
+	Hardware *hardware.Node
+	// Fabric is nil for a node.
+	Fabric *hardware.FabricPool
+	// Pools are the slices by driver. They share memory with those of other
+	// members and must not be changed.
+	Pools []publish.Pool
+}
+
+// New checks a whole fleet: every name, every label, and the slices of each
+// machine once. What it returns can be gone through without an error.
+func New(spec Spec) (*Fleet, error) {
+	if err := spec.check(); err != nil {
+		return nil, err
+	}
+	f := &Fleet{spec: spec}
+	var err error
+	if f.names, err = newNames(&spec); err != nil {
+		return nil, err
+	}
+	if f.publisher, err = publish.New(spec.Publish); err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	f.order()
+	return f, f.check()
+}
+
+// order lists the instances.
+func (f *Fleet) order() {
+	for _, count := range f.spec.Machines {
+		for i := range count.Count {
+			f.instances = append(f.instances, instance{machine: count.Machine, index: i})
+		}
+	}
+	if f.spec.Shuffle {
+		r := rand.New(rand.NewPCG(f.spec.Seed, 0))
+		r.Shuffle(len(f.instances), func(i, j int) { f.instances[i], f.instances[j] = f.instances[j], f.instances[i] })
+	}
+	for i := range f.instances {
+		f.instances[i].number = i
+	}
+}
+
+// check goes through the fleet's names and labels, and through the slices of the
+// first instance of each machine.
+func (f *Fleet) check() error {
+	nodes, pools := map[string]bool{}, map[string]bool{}
+	published := map[*machine.Machine]bool{}
+	for _, instance := range f.instances {
+		made, place, err := f.make(instance)
+		if err != nil {
+			return err
+		}
+		first := !published[instance.machine]
+		published[instance.machine] = true
+		if made.Pool != nil {
+			if pools[made.Pool.Name] {
+				return f.twice("fabric pools", made.Pool.Name)
+			}
+			pools[made.Pool.Name] = true
+			if first {
+				if _, err := f.publisher.Fabric(made.Pool, publish.State{}); err != nil {
+					return fmt.Errorf("fleet: machine %s: %w", instance.machine.Name(), err)
+				}
+			}
+		}
+		for i := range made.Nodes {
+			node := &made.Nodes[i]
+			if nodes[node.Name] {
+				return f.twice("nodes", node.Name)
+			}
+			nodes[node.Name] = true
+			at := place.of(node)
+			if _, err := f.object(&at, node.Hardware); err != nil {
+				return err
+			}
+			if first {
+				if err := node.Hardware.Validate(); err != nil {
+					return fmt.Errorf("fleet: machine %s: %w", instance.machine.Name(), err)
+				}
+				if _, err := f.publisher.Node(node.Name, node.Hardware, publish.State{}); err != nil {
+					return fmt.Errorf("fleet: machine %s: %w", instance.machine.Name(), err)
+				}
+			}
+		}
+	}
+	f.nodes = len(nodes)
+	return nil
+}
+
+func (f *Fleet) twice(what, name string) error {
+	return fmt.Errorf("fleet: name: two %s would be called %q: the template %q must tell instances apart, "+
+		"by .Machine and .Index or by .Number", what, name, f.spec.name())
+}
+
+// NodeCount is how many nodes there are.
+func (f *Fleet) NodeCount() int { return f.nodes }
+
+// make names and makes an instance.
+func (f *Fleet) make(i instance) (*machine.Instance, Place, error) {
+	place := Place{Machine: i.machine.Name(), Index: i.index, Number: i.number}
+	if len(f.spec.Zones) > 0 {
+		place.Zone = f.spec.Zones[i.number%len(f.spec.Zones)]
+	}
+	name, err := f.names.instance(&place)
+	if err != nil {
+		return nil, place, err
+	}
+	place.Instance = name
+	return i.machine.Instantiate(machine.Identity{Name: name, Seed: f.spec.Seed}), place, nil
+}
+
+// of is the place of one node of the instance.
+func (p Place) of(node *machine.Node) Place {
+	p.Node, p.Member, p.Clique, p.architecture = node.Name, node.Place, node.Clique, node.Architecture
+	return p
+}
+
+// Members yields the members in order, each made when it is its turn. An error
+// ends the sequence; after New it can only be a bug.
+func (f *Fleet) Members() iter.Seq2[Member, error] {
+	return func(yield func(Member, error) bool) {
+		for _, instance := range f.instances {
+			made, place, err := f.make(instance)
+			if err != nil {
+				yield(Member{}, err)
+				return
+			}
+			for i := range made.Nodes {
+				member, err := f.member(instance.machine, place.of(&made.Nodes[i]), &made.Nodes[i])
+				if !yield(member, err) || err != nil {
+					return
+				}
+			}
+			if made.Pool != nil {
+				pools, err := f.publisher.Fabric(made.Pool, publish.State{})
+				if !yield(Member{Machine: instance.machine.Name(), Fabric: made.Pool, Pools: pools}, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (f *Fleet) member(m *machine.Machine, place Place, node *machine.Node) (Member, error) {
+	object, err := f.object(&place, node.Hardware)
+	if err != nil {
+		return Member{}, err
+	}
+	pools, err := f.publisher.Node(node.Name, node.Hardware, publish.State{})
+	if err != nil {
+		return Member{}, fmt.Errorf("fleet: machine %s: %w", m.Name(), err)
+	}
+	return Member{Machine: m.Name(), Node: object, Hardware: node.Hardware, Pools: pools}, nil
+}

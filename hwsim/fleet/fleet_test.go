@@ -1,0 +1,254 @@
+package fleet_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/dray-dev/dray/hwsim/fleet"
+	"github.com/dray-dev/dray/hwsim/machine"
+	"github.com/dray-dev/dray/kubeletplugin/publish"
+)
+
+func spec(t testing.TB, counts ...string) fleet.Spec {
+	t.Helper()
+	s := fleet.Spec{Seed: 1, Publish: publish.Options{Features: publish.DefaultFeatures(), MIG: publish.MIGDynamic}}
+	for _, text := range counts {
+		name, count, err := fleet.ParseCount(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := machine.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Machines = append(s.Machines, fleet.Count{Machine: m, Count: count})
+	}
+	return s
+}
+
+func written(t testing.TB, s fleet.Spec, format fleet.Format, objects fleet.Objects) (string, fleet.Totals) {
+	t.Helper()
+	f, err := fleet.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	totals, err := f.Write(&out, format, objects, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String(), totals
+}
+
+var all = fleet.Objects{Nodes: true, Slices: true}
+
+func TestTheSameSpecGivesTheSameBytes(t *testing.T) {
+	s := spec(t, "dgx-h100=3", "gb200-nvl72=1", "fabric-pool=1", "fpga=2")
+	s.Shuffle = true
+	first, _ := written(t, s, fleet.JSON, all)
+	second, _ := written(t, s, fleet.JSON, all)
+	if first != second {
+		t.Error("two runs differ")
+	}
+	s.Seed = 2
+	if other, _ := written(t, s, fleet.JSON, all); other == first {
+		t.Error("another seed changes nothing")
+	}
+}
+
+func TestEveryMachineCanBeInAFleet(t *testing.T) {
+	s := spec(t)
+	nodes := 0
+	for _, name := range machine.Names() {
+		m, err := machine.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Machines = append(s.Machines, fleet.Count{Machine: m, Count: 2})
+		nodes += 2 * m.NodeCount()
+	}
+	_, totals := written(t, s, fleet.JSON, all)
+	if totals.Nodes != nodes || totals.FabricPools != 2 {
+		t.Errorf("totals are %+v, want %d nodes and 2 fabric pools", totals, nodes)
+	}
+}
+
+// Both formats must say the same, and every document must be an object that
+// names its kind.
+func TestYAMLAndJSONSayTheSame(t *testing.T) {
+	s := spec(t, "l40s=1", "mi300x=1", "fabric-pool=1")
+	lines, totals := written(t, s, fleet.JSON, all)
+	documents, _ := written(t, s, fleet.YAML, all)
+	var fromJSON, fromYAML []any
+	for line := range strings.Lines(lines) {
+		fromJSON = append(fromJSON, decode(t, []byte(line)))
+	}
+	for _, document := range strings.Split(documents, "---\n")[1:] {
+		text, err := yaml.YAMLToJSON([]byte(document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fromYAML = append(fromYAML, decode(t, text))
+	}
+	if diff := cmp.Diff(fromJSON, fromYAML); diff != "" {
+		t.Error(diff)
+	}
+	if len(fromJSON) != totals.Nodes+totals.Slices {
+		t.Errorf("%d objects, want %d nodes and %d slices", len(fromJSON), totals.Nodes, totals.Slices)
+	}
+}
+
+// decode reads an object strictly, by its kind.
+func decode(t testing.TB, text []byte) runtime.Object {
+	t.Helper()
+	var head struct{ APIVersion, Kind string }
+	if err := json.Unmarshal(text, &head); err != nil {
+		t.Fatal(err)
+	}
+	var object runtime.Object
+	switch head.APIVersion + " " + head.Kind {
+	case "v1 Node":
+		object = &corev1.Node{}
+	case "resource.k8s.io/v1 ResourceSlice":
+		object = &resourceapi.ResourceSlice{}
+	default:
+		t.Fatalf("an object of %s %s", head.APIVersion, head.Kind)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+func TestNamesLabelsAndZonesFollowTheTemplates(t *testing.T) {
+	s := spec(t, "l40s=3", "gb200-nvl72=1")
+	s.Name = "{{.Machine}}-{{.Zone}}-{{.Number}}"
+	s.Zones = []string{"a", "b"}
+	s.Labels = map[string]string{
+		"example.com/row": "r{{.Index}}",
+		"example.com/nvl": "{{with .Clique}}yes{{end}}",
+	}
+	f, err := fleet.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for member, err := range f.Members() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if node := member.Node; len(got) < 4 || strings.HasSuffix(node.Name, "-17") {
+			got = append(got, fmt.Sprintf("%s zone=%s row=%s nvl=%s", node.Name, node.Labels[corev1.LabelTopologyZone],
+				node.Labels["example.com/row"], node.Labels["example.com/nvl"]))
+		}
+	}
+	want := []string{
+		"l40s-a-0 zone=a row=r0 nvl=",
+		"l40s-b-1 zone=b row=r1 nvl=",
+		"l40s-a-2 zone=a row=r2 nvl=",
+		"gb200-nvl72-b-3-tray-00 zone=b row=r0 nvl=yes",
+		"gb200-nvl72-b-3-tray-17 zone=b row=r0 nvl=yes",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNodesOfARackShareACliqueAndRacksDoNot(t *testing.T) {
+	f, err := fleet.New(spec(t, "gb200-nvl72=2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := map[string]int{}
+	for member := range f.Members() {
+		nodes[member.Node.Labels[fleet.CliqueLabel]]++
+	}
+	if len(nodes) != 2 {
+		t.Errorf("2 racks have the cliques %v", nodes)
+	}
+	for clique, count := range nodes {
+		if count != 18 {
+			t.Errorf("clique %s has %d nodes, want 18", clique, count)
+		}
+	}
+}
+
+func TestBadSpecsAreRefusedBeforeAnythingIsMade(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*fleet.Spec)
+		want   string
+	}{
+		"nothing":        {func(s *fleet.Spec) { s.Machines = nil }, "no machines"},
+		"no machine":     {func(s *fleet.Spec) { s.Machines[0].Machine = nil }, "machines[0]"},
+		"none of it":     {func(s *fleet.Spec) { s.Machines[0].Count = 0 }, "count: 0 is not from 1"},
+		"too many":       {func(s *fleet.Spec) { s.Machines[0].Count = fleet.MaxInstances + 1 }, "is not from 1 to"},
+		"template":       {func(s *fleet.Spec) { s.Name = "{{.Index" }, "name: \"{{.Index\" is not a template"},
+		"unknown field":  {func(s *fleet.Spec) { s.Name = "{{.Rack}}" }, "Rack"},
+		"same names":     {func(s *fleet.Spec) { s.Name = "node" }, "two nodes would be called \"node\""},
+		"bad name":       {func(s *fleet.Spec) { s.Name = "Node_{{.Index}}" }, "would be called \"Node_0\""},
+		"bad label":      {func(s *fleet.Spec) { s.Labels = map[string]string{"a b": "c"} }, "label \"a b\""},
+		"bad value":      {func(s *fleet.Spec) { s.Labels = map[string]string{"a": "{{.Node}}/x"} }, "label a: node l40s-0"},
+		"bad zone":       {func(s *fleet.Spec) { s.Zones = []string{"ok", "not ok"} }, "zones[1]"},
+		"options":        {func(s *fleet.Spec) { s.Publish.Minor = 12 }, "minor"},
+		"not kept":       {func(s *fleet.Spec) { s.Publish.Features.PartitionableDevices = false }, "partitionableDevices"},
+		"shadowed label": {func(s *fleet.Spec) { s.Labels = map[string]string{corev1.LabelHostname: "x"} }, "kubernetes.io/hostname"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := spec(t, "l40s=2")
+			test.change(&s)
+			_, err := fleet.New(s)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestCountsAreParsedStrictly(t *testing.T) {
+	for text, want := range map[string]string{
+		"dgx-h100=4000": "dgx-h100 4000", "l40s": "l40s 1",
+		"": "", "=3": "", "l40s=": "", "l40s=0": "", "l40s=-1": "", "l40s=1e3": "", "l40s=9999999": "",
+	} {
+		name, count, err := fleet.ParseCount(text)
+		if got := fmt.Sprint(name, " ", count); want == "" && err == nil || want != "" && (err != nil || got != want) {
+			t.Errorf("%q parses as %s, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+// A writer that fails in the middle must end the fleet with its error.
+func TestAnErrorOfTheWriterIsReturned(t *testing.T) {
+	f, err := fleet.New(spec(t, "dgx-h100=50"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(full{}, fleet.JSON, all, nil); err == nil || !strings.Contains(err.Error(), "no space") {
+		t.Errorf("error %v", err)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("no space") }
+
+func BenchmarkFleetNode(b *testing.B) {
+	f, err := fleet.New(spec(b, "dgx-h100=1000"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		for range f.Members() {
+		}
+	}
+}

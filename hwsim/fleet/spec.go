@@ -1,0 +1,103 @@
+package fleet
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/dray-dev/dray/hwsim/machine"
+	"github.com/dray-dev/dray/kubeletplugin/publish"
+)
+
+// Spec is what a fleet is made of.
+type Spec struct {
+	// Machines in the order in which they appear.
+	Machines []Count
+	// Seed sets apart fleets whose nodes have the same names: UUIDs, serial numbers
+	// and hardware addresses follow from it.
+	Seed uint64
+	// Shuffle mixes the machines, by the seed, instead of keeping their order.
+	Shuffle bool
+	// Zones are dealt to instances in turn; a rack is in one zone.
+	Zones []string
+	// Name is a template (text/template over Place) of the names of instances; the
+	// nodes of a rack add their place to it. Empty is DefaultName.
+	Name string
+	// Labels of nodes: keys, and templates of values. A value that comes out empty
+	// leaves the label out.
+	Labels map[string]string
+	// Capacity that nodes have besides CPUs and pods, or instead of the defaults.
+	Capacity corev1.ResourceList
+	// Publish says how devices are published.
+	Publish publish.Options
+}
+
+// Count is a number of instances of a machine. A rack is one instance.
+type Count struct {
+	Machine *machine.Machine
+	Count   int
+}
+
+// DefaultName is the template of names where a Spec has none.
+const DefaultName = "{{.Machine}}-{{.Index}}"
+
+// MaxInstances bounds a fleet, so that a slip of the finger is an error and not a
+// full disk. Kubernetes itself supports 5,000 nodes.
+const MaxInstances = 1_000_000
+
+// ParseCount splits "dgx-h100=4000" into a machine's name and a count; a name
+// alone is one instance.
+func ParseCount(text string) (name string, count int, err error) {
+	name, number, found := strings.Cut(text, "=")
+	if name == "" {
+		return "", 0, fmt.Errorf("%q: it must look like dgx-h100=4000, a machine and how many of it", text)
+	}
+	if !found {
+		return name, 1, nil
+	}
+	count, err = strconv.Atoi(number)
+	if err != nil || count < 1 || count > MaxInstances {
+		return "", 0, fmt.Errorf("%q: %q is not a number from 1 to %d", text, number, MaxInstances)
+	}
+	return name, count, nil
+}
+
+func (s *Spec) check() error {
+	if len(s.Machines) == 0 {
+		return errors.New("fleet: no machines: name at least one")
+	}
+	total := 0
+	for i, count := range s.Machines {
+		if count.Machine == nil {
+			return fmt.Errorf("fleet: machines[%d]: there is no machine", i)
+		}
+		if count.Count < 1 || count.Count > MaxInstances {
+			return fmt.Errorf("fleet: machines[%d] (%s): count: %d is not from 1 to %d",
+				i, count.Machine.Name(), count.Count, MaxInstances)
+		}
+		total += count.Count
+	}
+	if total > MaxInstances {
+		return fmt.Errorf("fleet: %d instances are more than %d", total, MaxInstances)
+	}
+	for i, zone := range s.Zones {
+		if problems := validation.IsValidLabelValue(zone); zone == "" || len(problems) > 0 {
+			return fmt.Errorf("fleet: zones[%d]: %q cannot be the value of a label: %s", i, zone, strings.Join(problems, "; "))
+		}
+	}
+	return nil
+}
+
+// instance is one machine of the fleet.
+type instance struct {
+	machine *machine.Machine
+	// index counts instances of the machine, number those of the fleet.
+	index, number int
+}
+
+func (s *Spec) name() string { return cmp.Or(s.Name, DefaultName) }

@@ -31,7 +31,7 @@ FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: cases conformance difftest difftest-long metamorphic fuzz bench bench-gate bench-profile clean ci
+.PHONY: cases conformance difftest difftest-long metamorphic hwsim-scale fuzz bench bench-gate bench-profile clean ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
@@ -104,6 +104,9 @@ difftest-long: ## The same for DURATION, by default 1h
 metamorphic: ## Compare the incremental inventory with one rebuilt, over HISTORIES
 	@DRAY_METAMORPHIC_HISTORIES=$(HISTORIES) go run ./tools/cmd/figure -prefix 'metamorphic: ' -- \
 	go test ./allocator/metamorphic -run '^TestMetamorphic$$' -v -count=1 -timeout 30m
+
+hwsim-scale: ## Make 5,000 nodes of 8 GPUs with every MIG placement; the last line says what it took
+	@go run ./hwsim/cmd/hwsim-scale
 
 fuzz: ## Run every native fuzz target for FUZZTIME, by default 10s
 	@go run ./tools/cmd/fuzz -fuzztime $(FUZZTIME) $(PACKAGES)

@@ -3,11 +3,17 @@ module github.com/dray-dev/dray/e2e
 go 1.26.0
 
 require (
+	github.com/cockroachdb/datadriven v1.0.3
+	github.com/dray-dev/dray/allocator v0.0.0
+	github.com/dray-dev/dray/hwsim v0.0.0
+	github.com/dray-dev/dray/kubeletplugin v0.0.0
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/apiserver v0.37.2
 	k8s.io/kubernetes v1.37.2
 )
+
+require github.com/goccy/go-yaml v1.19.2 // indirect
 
 require (
 	cel.dev/expr v0.25.1 // indirect
@@ -98,7 +104,7 @@ require (
 	k8s.io/component-base v0.37.2 // indirect
 	k8s.io/component-helpers v0.37.2 // indirect
 	k8s.io/controller-manager v0.0.0 // indirect
-	k8s.io/dynamic-resource-allocation v0.0.0 // indirect
+	k8s.io/dynamic-resource-allocation v0.37.2
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
 	k8s.io/kubelet v0.37.2 // indirect

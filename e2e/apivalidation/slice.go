@@ -71,7 +71,8 @@ func create(resource string) context.Context {
 }
 
 // Kept says whether what is stored has everything that was sent in its spec:
-// the API server drops fields whose feature gate is off without a word.
+// the API server drops fields whose feature gate is off without a word. Taints
+// must say when they were added, or the server's clock decides.
 func Kept(sent, stored *resourceapi.ResourceSlice) bool {
 	defaulted := sent.DeepCopy()
 	legacyscheme.Scheme.Default(defaulted)

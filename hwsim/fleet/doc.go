@@ -1,5 +1,6 @@
 // Package fleet makes clusters of simulated machines: the Node objects and the
-// ResourceSlices of thousands of nodes, from a list of machines and a seed.
+// ResourceSlices of thousands of nodes, and the DeviceClasses that select among
+// them, from a list of machines and a seed.
 //
 //	fleet.New(Spec)   everything that can be wrong is found here
 //	Fleet.Members     one node, rack place or fabric pool at a time

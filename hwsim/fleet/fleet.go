@@ -48,6 +48,9 @@ func New(spec Spec) (*Fleet, error) {
 	if f.publisher, err = publish.New(spec.Publish); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
+	if _, err = publish.DeviceClasses(spec.Publish); err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
 	f.order()
 	return f, f.check()
 }

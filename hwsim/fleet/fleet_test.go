@@ -49,7 +49,7 @@ func written(t testing.TB, s fleet.Spec, format fleet.Format, objects fleet.Obje
 	return out.String(), totals
 }
 
-var all = fleet.Objects{Nodes: true, Slices: true}
+var all = fleet.Objects{Classes: true, Nodes: true, Slices: true}
 
 func TestTheSameSpecGivesTheSameBytes(t *testing.T) {
 	s := spec(t, "dgx-h100=3", "gb200-nvl72=1", "fabric-pool=1", "fpga=2")
@@ -102,8 +102,12 @@ func TestYAMLAndJSONSayTheSame(t *testing.T) {
 	if diff := cmp.Diff(fromJSON, fromYAML); diff != "" {
 		t.Error(diff)
 	}
-	if len(fromJSON) != totals.Nodes+totals.Slices {
-		t.Errorf("%d objects, want %d nodes and %d slices", len(fromJSON), totals.Nodes, totals.Slices)
+	classes, err := publish.DeviceClasses(s.Publish)
+	if err != nil || len(classes) == 0 {
+		t.Fatalf("%d classes, %v", len(classes), err)
+	}
+	if len(fromJSON) != len(classes)+totals.Nodes+totals.Slices {
+		t.Errorf("%d objects, want %d classes, %d nodes and %d slices", len(fromJSON), len(classes), totals.Nodes, totals.Slices)
 	}
 }
 
@@ -118,6 +122,8 @@ func decode(t testing.TB, text []byte) runtime.Object {
 	switch head.APIVersion + " " + head.Kind {
 	case "v1 Node":
 		object = &corev1.Node{}
+	case "resource.k8s.io/v1 DeviceClass":
+		object = &resourceapi.DeviceClass{}
 	case "resource.k8s.io/v1 ResourceSlice":
 		object = &resourceapi.ResourceSlice{}
 	default:

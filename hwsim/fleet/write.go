@@ -6,8 +6,13 @@ import (
 	"fmt"
 	"io"
 
+	resourceapi "k8s.io/api/resource/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
+
+var resourceVersion = resourceapi.SchemeGroupVersion.String()
 
 // Format is a way to write objects. Both can be given to `kubectl apply -f`.
 type Format string
@@ -21,18 +26,30 @@ const (
 )
 
 // Objects says what is written.
-type Objects struct{ Nodes, Slices bool }
+type Objects struct{ Classes, Nodes, Slices bool }
 
 // Totals are what a fleet came to.
 type Totals struct{ Nodes, FabricPools, Slices, Devices int }
 
-// Write writes the fleet to w. After each member it calls progress, unless that is
+// Write writes the fleet to w, the classes of its devices first. After each member it calls progress, unless that is
 // nil, with what there has been so far.
 func (f *Fleet) Write(w io.Writer, format Format, objects Objects, progress func(Totals)) (Totals, error) {
 	out := bufio.NewWriterSize(w, 1<<20)
 	write, err := encoder(out, format)
 	if err != nil {
 		return Totals{}, err
+	}
+	if objects.Classes {
+		classes, err := publish.DeviceClasses(f.spec.Publish)
+		if err != nil {
+			return Totals{}, fmt.Errorf("fleet: %w", err)
+		}
+		for i := range classes {
+			classes[i].APIVersion, classes[i].Kind = resourceVersion, "DeviceClass"
+			if err := write(&classes[i]); err != nil {
+				return Totals{}, fmt.Errorf("class %s: %w", classes[i].Name, err)
+			}
+		}
 	}
 	var totals Totals
 	for member, err := range f.Members() {
@@ -76,7 +93,7 @@ func (m *Member) write(write func(any) error, objects Objects) error {
 	for _, pool := range m.Pools {
 		for i := range pool.Slices {
 			slice := pool.Slices[i]
-			slice.APIVersion, slice.Kind = "resource.k8s.io/v1", "ResourceSlice"
+			slice.APIVersion, slice.Kind = resourceVersion, "ResourceSlice"
 			if err := write(&slice); err != nil {
 				return fmt.Errorf("slice %s: %w", slice.Name, err)
 			}

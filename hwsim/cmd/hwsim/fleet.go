@@ -32,10 +32,11 @@ func newFleet() *cobra.Command {
 	flags := &fleetFlags{}
 	c := &cobra.Command{
 		Use:   "fleet --machine NAME=COUNT...",
-		Short: "Write the nodes and slices of thousands of machines",
-		Long: "fleet writes Node objects and ResourceSlices of a cluster of simulated machines,\n" +
-			"in the form that kubectl apply reads. The same flags write the same bytes. All\n" +
-			"is checked before the first of them: an error leaves nothing behind.\n\n" +
+		Short: "Write the nodes, slices and classes of thousands of machines",
+		Long: "fleet writes DeviceClasses, Node objects and ResourceSlices of a cluster of\n" +
+			"simulated machines, in the form that kubectl apply reads. The same flags write\n" +
+			"the same bytes. All is checked before the first of them: an error leaves nothing\n" +
+			"behind.\n\n" +
 			"Names and labels are templates of Go's text/template with .Machine, .Index\n" +
 			"(of the machine, from 0), .Number (in the fleet) and .Zone; labels also with\n" +
 			".Node, .Instance, .Member (place in a rack) and .Clique.",
@@ -60,7 +61,7 @@ func newFleet() *cobra.Command {
 	flags.publish.add(f)
 	f.StringVarP(&flags.output, "output", "o", string(fleet.YAML), "format, `yaml|json`: documents, or one object a line")
 	f.StringVar(&flags.out, "out", "", "`FILE` to write instead of the standard output; it appears when it is complete")
-	f.StringVar(&flags.only, "only", "", "write only `nodes|slices`")
+	f.StringVar(&flags.only, "only", "", "write only `classes|nodes|slices`")
 	return c
 }
 
@@ -100,13 +101,15 @@ func (flags *fleetFlags) run(stdout, stderr io.Writer) error {
 func (flags *fleetFlags) objects() (fleet.Objects, error) {
 	switch flags.only {
 	case "":
-		return fleet.Objects{Nodes: true, Slices: true}, nil
+		return fleet.Objects{Classes: true, Nodes: true, Slices: true}, nil
+	case "classes":
+		return fleet.Objects{Classes: true}, nil
 	case "nodes":
 		return fleet.Objects{Nodes: true}, nil
 	case "slices":
 		return fleet.Objects{Slices: true}, nil
 	}
-	return fleet.Objects{}, fmt.Errorf("--only is %q: it can be nodes or slices", flags.only)
+	return fleet.Objects{}, fmt.Errorf("--only is %q: it can be classes, nodes or slices", flags.only)
 }
 
 func (flags *fleetFlags) spec() (fleet.Spec, error) {

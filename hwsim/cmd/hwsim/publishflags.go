@@ -16,6 +16,7 @@ import (
 type publishFlags struct {
 	drivers, mig, nics, kubernetes string
 	features                       []string
+	extended                       map[string]string
 	vgpu, amdPartitions, unmarked  bool
 }
 
@@ -27,12 +28,14 @@ func (p *publishFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&p.amdPartitions, "amd-partitions", false, "every partition mode of AMD GPUs")
 	f.StringVar(&p.kubernetes, "kubernetes", fmt.Sprintf("1.%d", publish.NewestMinor), "`VERSION` of the API server")
 	f.StringArrayVar(&p.features, "feature", nil, "`NAME` of what the API server keeps besides its defaults: compatibilityGroups, listAttributes; can be repeated")
+	f.StringToStringVar(&p.extended, "extended-resource", nil, "extended resource of a class, `CLASS=NAME`; can be repeated")
 	f.BoolVar(&p.unmarked, "unmarked", false, "leave out the attribute that says that a device is simulated")
 }
 
 func (p *publishFlags) options() (publish.Options, error) {
 	options := publish.Options{
 		Features: publish.DefaultFeatures(), Simulated: !p.unmarked, VGPU: p.vgpu, AMDPartitions: p.amdPartitions,
+		ExtendedResources: p.extended,
 	}
 	for _, choice := range []struct {
 		flag, value string

@@ -67,7 +67,11 @@ func (b *Binding) details() []string {
 		say("%s wanted, %d left %s", plural(b.Wanted, "device"), b.Left, stageTexts[b.Stage].after)
 	}
 	if len(b.Requests) > 1 {
-		say("not together: requests %s", strings.Join(b.Requests, ", "))
+		more := ""
+		if b.MoreRequests > 0 {
+			more = fmt.Sprintf(" and %d more", b.MoreRequests)
+		}
+		say("not together: requests %s%s", strings.Join(b.Requests, ", "), more)
 	} else if b.Together {
 		say("%s wanted; one by one %d would do, not together", plural(b.Wanted, "device"), b.Left)
 	}

@@ -248,7 +248,7 @@ func TestExplanationsAreBounded(t *testing.T) {
 	slice.Spec.Devices = append(slice.Spec.Devices, resourceapi.Device{Name: "shared", AllowMultipleAllocations: &shared})
 	s = &allocatortest.Scenario{Nodes: s.Nodes[:1], Classes: []*resourceapi.DeviceClass{class}, Slices: []*resourceapi.ResourceSlice{slice},
 		Claims: []*resourceapi.ResourceClaim{claim}, Features: allocator.Features{ConsumableCapacity: true}}
-	for _, steps := range []int64{1, 5, 10} {
+	for _, steps := range []int64{-1, 0, 1, 5, 10} {
 		inventory := allocator.NewInventory(allocator.WithExplanationSteps(steps))
 		a, err := inventory.NewAllocator(context.Background(), s.Features, s.AllocatedState(), s.ClassLister(), s.Slices, celCaches.For(s))
 		if err != nil {

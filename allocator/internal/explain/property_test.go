@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +125,9 @@ func checkForm(t *testing.T, e *allocator.Explanation) {
 			met := false
 			for _, f := range request.Alternatives {
 				checkFunnel(t, f)
+				if f.Binding != nil && f.Binding.Pool != nil && !slices.Contains(e.Pools, *f.Binding.Pool) {
+					t.Errorf("request %s: pool %v is none of %v", f.Name, *f.Binding.Pool, e.Pools)
+				}
 				met = met || f.Binding == nil
 			}
 			if e.Fits && !met {

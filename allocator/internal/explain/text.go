@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // columns is the width of a page.
@@ -276,7 +277,16 @@ func (c *ClusterExplanation) Text() string {
 // page is text broken into lines.
 type page struct{ strings.Builder }
 
-func (p *page) raw(line string) { p.WriteString(line + "\n") }
+// raw writes a line. Expressions and texts of errors are whatever somebody wrote:
+// what could steer the terminal becomes a question mark.
+func (p *page) raw(line string) { p.WriteString(strings.Map(printable, line) + "\n") }
+
+func printable(r rune) rune {
+	if !unicode.IsPrint(r) {
+		return '?'
+	}
+	return r
+}
 
 func (p *page) blank() { p.WriteByte('\n') }
 

@@ -93,7 +93,7 @@ func (a *Allocator) ExplainCluster(ctx context.Context, nodes []*corev1.Node, cl
 	sorted := slices.Clone(nodes)
 	slices.SortStableFunc(sorted, func(x, y *corev1.Node) int { return cmp.Compare(x.Name, y.Name) })
 	remnants := a.snapshot.Remnants()
-	c = &ClusterExplanation{}
+	c = &ClusterExplanation{Groups: []ReasonGroup{}}
 	for _, node := range sorted {
 		e, err := a.explain(ctx, node, compiled, remnants)
 		if err != nil {

@@ -282,6 +282,17 @@ func TestExplainEndsWithItsContext(t *testing.T) {
 	}
 }
 
+func TestNoNodesAreNoGroups(t *testing.T) {
+	s := allocatortest.FromSeed(1)
+	c, err := newAllocator(t, s).ExplainCluster(context.Background(), nil, s.Claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := json.Marshal(c); err != nil || string(text) != `{"nodes":0,"groups":[]}` {
+		t.Errorf("without nodes the value is %s with error %v", text, err)
+	}
+}
+
 func TestClusterExplanationCountsEveryNode(t *testing.T) {
 	eachScenario(t, func(t *testing.T, s *allocatortest.Scenario) {
 		a := newAllocator(t, s)

@@ -146,7 +146,7 @@ func (m *memory) begin(s *state) {
 		m.nogoods = make(map[string]blame)
 	}
 	m.demands = m.demands[:0]
-	m.cover()
+	m.rooms.look(m.state)
 	m.hopeless = !m.demandsFrom(0) || !m.hopeful()
 	m.outlook.resume(s)
 	m.packing.resume()

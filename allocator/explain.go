@@ -51,9 +51,9 @@ const defaultExplanationSteps = 1 << 14
 // WithExplanationSteps sets how many nodes of its tree one search of an
 // explanation may enter; the first search and all others of one explanation
 // together may enter 17 times as many. Allocate is not affected. The default is
-// 16,384.
+// 16,384; less than one is one.
 func WithExplanationSteps(steps int64) Option {
-	return func(inv *Inventory) { inv.explanationSteps = steps }
+	return func(inv *Inventory) { inv.explanationSteps = max(steps, 1) }
 }
 
 // Explain says why the claims do not fit on the node, in the state that the
@@ -93,7 +93,7 @@ func (a *Allocator) ExplainCluster(ctx context.Context, nodes []*corev1.Node, cl
 	sorted := slices.Clone(nodes)
 	slices.SortStableFunc(sorted, func(x, y *corev1.Node) int { return cmp.Compare(x.Name, y.Name) })
 	remnants := a.snapshot.Remnants()
-	c = &ClusterExplanation{}
+	c = &ClusterExplanation{Groups: []ReasonGroup{}}
 	for _, node := range sorted {
 		e, err := a.explain(ctx, node, compiled, remnants)
 		if err != nil {

@@ -27,9 +27,10 @@ type subject func(q *question, list []*resourceapi.ResourceSlice) (asker, error)
 // caches compile each of the few expressions once.
 var caches = allocatortest.NewCELCaches()
 
-// ours is the subject that this package is for.
+// ours is the subject that this package is for. Its allocators share answers
+// between nodes from the first step on.
 func ours() subject {
-	inventory := allocator.NewInventory()
+	inventory := allocator.NewInventory(allocator.WithSharedSearches(0))
 	return func(q *question, list []*resourceapi.ResourceSlice) (asker, error) {
 		return inventory.NewAllocator(context.Background(), q.Features, q.AllocatedState(), q.ClassLister(), list, caches.For(&q.Scenario))
 	}
@@ -52,6 +53,18 @@ func ask(a asker, err error, q *question) []allocatortest.Outcome {
 func askAnew(s subject, q *question, list []*resourceapi.ResourceSlice) []allocatortest.Outcome {
 	a, err := s(q, list)
 	return ask(a, err, q)
+}
+
+// askAlone makes an allocator for each node, so that none can have the answer of
+// another.
+func askAlone(s subject, q *question, list []*resourceapi.ResourceSlice) []allocatortest.Outcome {
+	outcomes := make([]allocatortest.Outcome, len(q.Nodes))
+	for i := range q.Nodes {
+		one := *q
+		one.Nodes = q.Nodes[i : i+1]
+		outcomes[i] = askAnew(s, &one, list)[0]
+	}
+	return outcomes
 }
 
 // failure is the first difference in a history.
@@ -109,7 +122,7 @@ func (r *run) check(mode mode, order *rand.Rand) string {
 	before := q.Clone()
 	before.Allocated = nil // only the state that is derived from them is handed out
 
-	q.want = askAnew(r.create(), q, copies(q.Slices))
+	q.want = askAlone(r.create(), q, copies(q.Slices))
 	r.stats.answers(r.world.answers, q.want)
 	r.world.answers = q.want
 	got := askAnew(r.create(), q, shuffled(copies(q.Slices), order))

@@ -9,13 +9,15 @@
 // on fresh copies, claims are allocated and released, classes, nodes and
 // feature gates change. After every step, for every node,
 //
-//   - an inventory made from nothing, on deep copies of all slices,
+//   - an inventory made from nothing, on deep copies of all slices, with an
+//     allocator for each node,
 //   - another one, on the same copies in another order,
 //   - the one inventory that has lived through the whole history, on the
 //     pointers as they are, in any order
 //
 // must give equal answers: results modulo share IDs, class and text of the
-// error. Some steps let callers with earlier lists in between, or several
+// error. All but the first share answers between equal nodes from the first step
+// of a search on. Some steps let callers with earlier lists in between, or several
 // callers at once. Allocators made before a step must go on giving their old
 // answers after it, and no step may modify the objects that it is given.
 //

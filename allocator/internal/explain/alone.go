@@ -57,9 +57,9 @@ func (e *explainer) bindingAt(a *alternative, stage int) (Binding, error) {
 	gone := a.goneAt(stage)
 	switch name := stageOrder[stage]; name {
 	case StagePools, StageSupported, StageClass, StageSelectors:
-		bad, err := e.badPool(a, name)
+		bad, matching, err := e.badPool(a, name)
 		if bad != nil || err != nil {
-			return Binding{Cause: BadPool, Pool: bad, Devices: deviceCount(bad)}, err
+			return Binding{Cause: BadPool, Pool: bad, Devices: matching}, err
 		}
 		return e.mismatch(a, name), nil
 	}
@@ -90,13 +90,6 @@ func (e *explainer) bindingAt(a *alternative, stage int) (Binding, error) {
 	return Binding{Cause: Constrained, Constraint: e.constraint(a.of, tightest)}, nil
 }
 
-func deviceCount(t *PoolTrouble) int {
-	if t == nil {
-		return 0
-	}
-	return t.Devices
-}
-
 // goneAt returns the devices that left at a stage.
 func (a *alternative) goneAt(stage int) bitset.Set {
 	if stage == 0 {
@@ -122,27 +115,23 @@ func (a *alternative) passed(stage int) bitset.Set {
 // badPool returns the pool whose devices would pass the selectors, were it in
 // order. An obsolete generation is one where the newest is not for the node.
 // Where nothing at all is in the pools, any such pool will do.
-func (e *explainer) badPool(a *alternative, stage Stage) (*PoolTrouble, error) {
+func (e *explainer) badPool(a *alternative, stage Stage) (pool *PoolTrouble, matching int, err error) {
 	for i, w := range e.withheld {
 		if w.Obsolete() && e.Target.Node.Reaches(w.Driver, w.Pool) {
 			continue // What it had has been replaced.
 		}
 		matching, err := e.examination.Matching(a.compiled, w)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if matching > 0 {
-			trouble := e.out.Pools[i]
-			trouble.Devices = matching
-			return &trouble, nil
+			return &e.out.Pools[i], matching, nil
 		}
 	}
 	if stage == StagePools && len(e.withheld) > 0 {
-		trouble := e.out.Pools[0]
-		trouble.Devices = 0
-		return &trouble, nil
+		return &e.out.Pools[0], 0, nil
 	}
-	return nil, nil
+	return nil, 0, nil
 }
 
 // mismatch is the binding of the stages that no other claim has a say in.

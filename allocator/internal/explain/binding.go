@@ -61,9 +61,11 @@ type Binding struct {
 	// With are causes that stand in the way beside this one: with only this one
 	// gone, the request would still not be met. Another constraint counts, too.
 	With []Cause `json:"with,omitempty"`
-	// Requests are those that take part, as claim/request/subrequest without
-	// the namespace, where it is more than one.
-	Requests []string `json:"requests,omitempty"`
+	// Requests are those that take part, as claim/request without the namespace,
+	// where it is more than one. The last one is the one that cannot be met.
+	// MoreRequests take part, too, and are not listed.
+	Requests     []string `json:"requests,omitempty"`
+	MoreRequests int      `json:"moreRequests,omitempty"`
 
 	// Devices is the number of devices that are kept away by the cause.
 	Devices    int                 `json:"devices,omitempty"`

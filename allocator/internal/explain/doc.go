@@ -36,7 +36,7 @@
 // # Bounds
 //
 // A search enters at most Question.Steps nodes of its tree, and all searches of
-// one explanation together at most 16 times as many. Where that does not suffice
+// one explanation after the first one together at most 16 times as many. Where that does not suffice
 // the cause is Undecided, which is the truth. Lists in an explanation hold at
 // most a handful of entries.
 package explain

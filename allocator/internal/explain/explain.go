@@ -17,13 +17,14 @@ type Question struct {
 	Target request.Target
 	// Remnants are those of the target's snapshot.
 	Remnants inventory.Remnants
-	// Steps is the most that one search may take.
+	// Steps is the most that one search may take, at least one.
 	Steps int64
 	// Write writes a solution as results; what it cannot write does not fit.
 	Write func(*request.Bound, *search.Solution) error
 }
 
-// totalSearches bounds the steps of all searches, in units of Question.Steps.
+// totalSearches bounds the steps of all searches after the first one, in units
+// of Question.Steps.
 const totalSearches = 16
 
 // Explain answers the question. The error is the context's cause.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +125,9 @@ func checkForm(t *testing.T, e *allocator.Explanation) {
 			met := false
 			for _, f := range request.Alternatives {
 				checkFunnel(t, f)
+				if f.Binding != nil && f.Binding.Pool != nil && !slices.Contains(e.Pools, *f.Binding.Pool) {
+					t.Errorf("request %s: pool %v is none of %v", f.Name, *f.Binding.Pool, e.Pools)
+				}
 				met = met || f.Binding == nil
 			}
 			if e.Fits && !met {
@@ -248,7 +252,7 @@ func TestExplanationsAreBounded(t *testing.T) {
 	slice.Spec.Devices = append(slice.Spec.Devices, resourceapi.Device{Name: "shared", AllowMultipleAllocations: &shared})
 	s = &allocatortest.Scenario{Nodes: s.Nodes[:1], Classes: []*resourceapi.DeviceClass{class}, Slices: []*resourceapi.ResourceSlice{slice},
 		Claims: []*resourceapi.ResourceClaim{claim}, Features: allocator.Features{ConsumableCapacity: true}}
-	for _, steps := range []int64{1, 5, 10} {
+	for _, steps := range []int64{-1, 0, 1, 5, 10} {
 		inventory := allocator.NewInventory(allocator.WithExplanationSteps(steps))
 		a, err := inventory.NewAllocator(context.Background(), s.Features, s.AllocatedState(), s.ClassLister(), s.Slices, celCaches.For(s))
 		if err != nil {
@@ -275,6 +279,17 @@ func TestExplainEndsWithItsContext(t *testing.T) {
 	var input *allocator.InputError
 	if _, err := a.Explain(context.Background(), nil, s.Claims); !errors.As(err, &input) {
 		t.Errorf("no node: got %v, want an *InputError", err)
+	}
+}
+
+func TestNoNodesAreNoGroups(t *testing.T) {
+	s := allocatortest.FromSeed(1)
+	c, err := newAllocator(t, s).ExplainCluster(context.Background(), nil, s.Claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := json.Marshal(c); err != nil || string(text) != `{"nodes":0,"groups":[]}` {
+		t.Errorf("without nodes the value is %s with error %v", text, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // columns is the width of a page.
@@ -67,7 +68,11 @@ func (b *Binding) details() []string {
 		say("%s wanted, %d left %s", plural(b.Wanted, "device"), b.Left, stageTexts[b.Stage].after)
 	}
 	if len(b.Requests) > 1 {
-		say("not together: requests %s", strings.Join(b.Requests, ", "))
+		more := ""
+		if b.MoreRequests > 0 {
+			more = fmt.Sprintf(" and %d more", b.MoreRequests)
+		}
+		say("not together: requests %s%s", strings.Join(b.Requests, ", "), more)
 	} else if b.Together {
 		say("%s wanted; one by one %d would do, not together", plural(b.Wanted, "device"), b.Left)
 	}
@@ -272,7 +277,16 @@ func (c *ClusterExplanation) Text() string {
 // page is text broken into lines.
 type page struct{ strings.Builder }
 
-func (p *page) raw(line string) { p.WriteString(line + "\n") }
+// raw writes a line. Expressions and texts of errors are whatever somebody wrote:
+// what could steer the terminal becomes a question mark.
+func (p *page) raw(line string) { p.WriteString(strings.Map(printable, line) + "\n") }
+
+func printable(r rune) rune {
+	if !unicode.IsPrint(r) {
+		return '?'
+	}
+	return r
+}
 
 func (p *page) blank() { p.WriteByte('\n') }
 

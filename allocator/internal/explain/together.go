@@ -213,7 +213,13 @@ func (t *together) binding(cause Cause, stage Stage, crowd []*followed) Binding 
 		b.Wanted, b.Left = a.wanted, a.together()
 	}
 	if len(crowd) > 1 {
-		for _, r := range crowd[:min(len(crowd), maxListed)] {
+		// The last one is the request that cannot be met: it is never left out.
+		listed := crowd
+		if len(crowd) > maxListed {
+			listed = append(slices.Clone(crowd[:maxListed-1]), crowd[len(crowd)-1])
+		}
+		b.MoreRequests = len(crowd) - len(listed)
+		for _, r := range listed {
 			b.Requests = append(b.Requests, r.shortName())
 		}
 	}

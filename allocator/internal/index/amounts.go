@@ -68,6 +68,42 @@ type Amounts struct {
 // narrowLimit bounds the sum of form 1.
 const narrowLimit = 1 << 62
 
+// Size returns the sum of the absolute values of a list in thousandths. narrow is
+// false where form 2 is the only one for it.
+func Size(list []Exact) (size int64, narrow bool) {
+	for _, e := range list {
+		milli := e.Milli
+		if milli < 0 {
+			milli = -milli
+		}
+		if e.Wide != nil || milli < 0 || milli >= narrowLimit-size {
+			return 0, false
+		}
+		size += milli
+	}
+	return size, true
+}
+
+// Together returns the size of lists together with so many of another size; narrow
+// as for Size. So vectors of form 1 can be made one by one, as long as they are
+// narrow together.
+func Together(size, other int64, times int) (together int64, narrow bool) {
+	if times > 0 && other > (narrowLimit-1-size)/int64(times) {
+		return 0, false
+	}
+	return size + other*int64(times), true
+}
+
+// Narrowed returns a list whose Size is narrow as a vector of form 1, in the
+// memory of another.
+func Narrowed(memory Amounts, list []Exact) Amounts {
+	narrow := memory.Narrow[:0]
+	for _, e := range list {
+		narrow = append(narrow, e.Milli)
+	}
+	return Amounts{Narrow: narrow}
+}
+
 // NewAmounts returns one vector for each list, all in one unit.
 func NewAmounts(lists ...[]Exact) []Amounts {
 	digits, narrow := milliDigits, true

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -201,5 +202,43 @@ func TestNewWideRefusesAbsurdExponents(t *testing.T) {
 	e, err := NewWide(big.NewInt(3), -2)
 	if err != nil || e.rational().Cmp(big.NewRat(300, 1)) != 0 {
 		t.Errorf("3 × 10^2 is %v, %v", e, err)
+	}
+}
+
+// Vectors made one by one are those of NewAmounts, and are narrow exactly where
+// all made together would be.
+func TestSizesTellWhetherVectorsAreNarrowTogether(t *testing.T) {
+	const most = 1<<62 - 1
+	for _, c := range []struct {
+		a, b  []Exact
+		times int
+	}{
+		{[]Exact{{Milli: 3}, {Milli: -4}}, []Exact{{Milli: 1}}, 3},
+		{[]Exact{{Milli: most - 2}}, []Exact{{Milli: 1}}, 2},
+		{[]Exact{{Milli: most - 1}}, []Exact{{Milli: 1}}, 2},
+		{[]Exact{{Milli: most}}, []Exact{{Milli: 0}}, 9},
+		{[]Exact{{Milli: most}}, []Exact{{Milli: 1}}, 0},
+		{[]Exact{{Milli: 0}}, []Exact{{Milli: most}}, 1},
+		{[]Exact{{Milli: 1}}, []Exact{{Milli: -most}}, 1},
+		{[]Exact{{Milli: most + 1}}, nil, 0},
+		{[]Exact{{Milli: math.MinInt64}}, nil, 1},
+		{nil, []Exact{{Wide: big.NewInt(1)}}, 1},
+	} {
+		lists := [][]Exact{c.a}
+		for range c.times {
+			lists = append(lists, c.b)
+		}
+		want := NewAmounts(lists...)
+		first, narrow := Size(c.a)
+		second, second1 := Size(c.b)
+		if narrow = narrow && second1; narrow {
+			_, narrow = Together(first, second, c.times)
+		}
+		if narrow != (want[0].Wide == nil) {
+			t.Errorf("%v and %d times %v: narrow is %v", c.a, c.times, c.b, narrow)
+		}
+		if got := Narrowed(Amounts{Narrow: []int64{7, 7, 7}}, c.a); narrow && !slices.Equal(got.Narrow, want[0].Narrow) {
+			t.Errorf("%v becomes %v, want %v", c.a, got, want[0])
+		}
 	}
 }

@@ -37,6 +37,8 @@ type Pool struct {
 	// Selectors remembers which devices each CEL selector matches.
 	Selectors selector.Memo
 	columns   columns
+	// capacities is nil until somebody asks for it.
+	capacities atomic.Pointer[Capacities]
 }
 
 // String is the pool's name in messages: driver/pool.

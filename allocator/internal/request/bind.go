@@ -56,11 +56,8 @@ type binder struct {
 	scratch *Scratch
 	ctx     context.Context
 	// multi are the devices that can be shared, while that feature is on.
-	multi  bitset.Set
-	shares []*deviceShares
-	// sharesOf is the index in shares by position, -1 for none. So are all the
-	// entries behind it that its memory has room for.
-	sharesOf []int32
+	multi bitset.Set
+	meters
 }
 
 func (b *binder) bindNode() {
@@ -90,6 +87,9 @@ func (b *binder) bindNode() {
 		}
 	}
 	b.multi = p.MultiAllocatable
+	if features.ConsumableCapacity {
+		b.resetMeters(len(b.Claims.asks), len(node.Pools))
+	}
 	b.forgetShares(p.Width)
 }
 

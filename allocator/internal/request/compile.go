@@ -27,6 +27,9 @@ type Claims struct {
 	Failed   bool
 	Features Features
 	Claims   []*Claim
+	// asks are what the alternatives ask of a share, those that ask for the same
+	// counted together.
+	asks []ask
 }
 
 // Claim is one compiled claim.
@@ -59,6 +62,8 @@ type Alternative struct {
 	Tolerations []resourceapi.DeviceToleration
 	// Capacity is what is asked of a share; nil asks for nothing in particular.
 	Capacity *resourceapi.CapacityRequirements
+	// ask is the index in Claims.asks.
+	ask int
 	// derived are the expressions of derived attributes, by full name.
 	derived map[resourceapi.FullyQualifiedName]string
 	err     error
@@ -121,7 +126,7 @@ func Compile(features Features, classes ClassLister, claims []*resourceapi.Resou
 // Compile is the function of that name, in this memory.
 func (s *Scratch) Compile(features Features, classes ClassLister, claims []*resourceapi.ResourceClaim) (*Claims, error) {
 	compiled := &s.claims
-	*compiled = Claims{Features: features, Claims: resized(compiled.Claims, len(claims))}
+	*compiled = Claims{Features: features, Claims: resized(compiled.Claims, len(claims)), asks: compiled.asks[:0]}
 	for i, api := range claims {
 		if api == nil {
 			return nil, &InputError{Err: fmt.Errorf("claim %d of %d is nil", i+1, len(claims))}
@@ -129,7 +134,7 @@ func (s *Scratch) Compile(features Features, classes ClassLister, claims []*reso
 		if compiled.Claims[i] == nil {
 			compiled.Claims[i] = &Claim{}
 		}
-		c := compiler{features: features, classes: classes, claim: compiled.Claims[i]}
+		c := compiler{features: features, classes: classes, claims: compiled, claim: compiled.Claims[i]}
 		c.compile(api)
 		compiled.Failed = compiled.Failed || c.failed
 	}
@@ -139,6 +144,7 @@ func (s *Scratch) Compile(features Features, classes ClassLister, claims []*reso
 type compiler struct {
 	features Features
 	classes  ClassLister
+	claims   *Claims
 	claim    *Claim
 	// failed: the class lister returned an error.
 	failed bool
@@ -205,6 +211,7 @@ func (c *compiler) exactly(api *resourceapi.DeviceRequest, a *Alternative) {
 		Selectors:   a.Selectors[:0],
 		Tolerations: exactly.Tolerations,
 		Capacity:    exactly.Capacity,
+		ask:         c.claims.ask(exactly.Capacity),
 	}
 	a.err = c.fill(a, common{
 		class:      exactly.DeviceClassName,
@@ -223,6 +230,7 @@ func (c *compiler) subRequest(parent *resourceapi.DeviceRequest, api *resourceap
 		Selectors:   a.Selectors[:0],
 		Tolerations: api.Tolerations,
 		Capacity:    api.Capacity,
+		ask:         c.claims.ask(api.Capacity),
 	}
 	a.err = c.fill(a, common{
 		class:     api.DeviceClassName,

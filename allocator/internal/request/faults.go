@@ -93,7 +93,7 @@ func selectorFault(claim *Claim, a *Alternative, s Selector, device string, reas
 	return e
 }
 
-// capacityError makes the error again that meterDevice found.
+// capacityError makes the error again that reckon found.
 func (b *Bound) capacityError(pool *inventory.Pool, device int, a *Alternative) error {
 	taken, _, err := consume(pool.At(device), a.Capacity, b.Claims.Features.FractionalCapacityRange)
 	if err != nil {

@@ -22,7 +22,7 @@ type Scratch struct {
 func (s *Scratch) Bind(ctx context.Context, claims *Claims, target Target) (*Bound, error) {
 	s.used = 0
 	s.bound.Claims, s.bound.Target = claims, target
-	s.binder = binder{Bound: &s.bound, scratch: s, ctx: ctx, shares: s.binder.shares, sharesOf: s.binder.sharesOf}
+	s.binder = binder{Bound: &s.bound, scratch: s, ctx: ctx, meters: s.binder.meters}
 	return s.binder.bind()
 }
 

@@ -5,84 +5,23 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 
-	"github.com/dray-dev/dray/allocator/internal/bitset"
 	"github.com/dray-dev/dray/allocator/internal/index"
 	"github.com/dray-dev/dray/allocator/internal/inventory"
-	"github.com/dray-dev/dray/allocator/internal/search"
 )
 
 // deviceShares gathers, for one device that can be shared, what it has and what
-// each alternative would take, until all is known and can be put in one unit.
+// each ask would take, until all is known and can be put in one unit.
 type deviceShares struct {
-	position        int
-	value, consumed []index.Exact
-	demands         []demand
+	position int
+	// kind has the capacity; consumed is nil where others consume nothing.
+	kind     *taking
+	consumed []index.Exact
+	demands  []demand
 }
 
 type demand struct {
-	alternative *search.Alternative
-	amounts     []index.Exact
-}
-
-// meter works out what a claim takes of each device's capacity. It removes from
-// match what has too little even if nothing else is taken, and moves to faulty
-// what cannot be computed.
-func (b *binder) meter(number int, a *Alternative, bound *search.Alternative, match, faulty bitset.Set) {
-	for w := range match {
-		for device := range (bitset.Set{match[w] & b.metered(number, a, w)}).All {
-			device += w * bitset.WordBits
-			fits, err := b.meterDevice(number, device, a, bound)
-			switch {
-			case err != nil:
-				faulty.Add(device)
-				match.Remove(device)
-			case !fits:
-				match.Remove(device)
-			}
-		}
-	}
-}
-
-// metered returns, for one word of a pool's devices, those of which it has to be
-// worked out what a share takes. Where nothing is asked for, an unshared device
-// without policies gives all it has, and that always fits.
-func (b *binder) metered(number int, a *Alternative, w int) uint64 {
-	if a.Capacity != nil && a.Capacity.Requests != nil {
-		return ^uint64(0)
-	}
-	return b.Node.Part(b.multi, number)[w] | b.usage[number].Shared[w] | b.Node.Pools[number].Metered[w]
-}
-
-// meterDevice says whether the device has the capacity, and notes the demand
-// where the search has to keep count. An error is made again by capacityError.
-func (b *binder) meterDevice(number, device int, a *Alternative, bound *search.Alternative) (fits bool, err error) {
-	pool := b.Node.Pools[number]
-	api := pool.At(device)
-	taken, ok, err := consume(api, a.Capacity, b.Claims.Features.FractionalCapacityRange)
-	if err != nil || !ok {
-		return false, err
-	}
-	position := b.Node.Position(number, device)
-	value, consumed, amounts, err := b.exact(pool, device, taken)
-	if err != nil {
-		return false, err
-	}
-	if b.multi.Has(position) {
-		// A request for all takes its devices by what they have when empty; what
-		// others consume makes it fail later, in the search.
-		b.sharesAt(position, value, consumed).add(bound, amounts)
-		return !a.All || covers(value, nil, amounts), nil
-	}
-	if a.All && covers(value, nil, amounts) {
-		if !covers(value, consumed, amounts) {
-			if bound.Full == nil {
-				bound.Full = b.newSet()
-			}
-			bound.Full.Add(position)
-		}
-		return true, nil
-	}
-	return covers(value, consumed, amounts), nil
+	ask    int
+	taking *taking
 }
 
 // exact returns capacity, consumption by other claims and the new share of a
@@ -112,6 +51,14 @@ func (b *Bound) exact(pool *inventory.Pool, device int, taken consumption) (valu
 
 // covers says whether value is at least consumed plus amounts; consumed may be nil.
 func covers(value, consumed, amounts []index.Exact) bool {
+	if consumed == nil && thousandths(value, amounts) {
+		for i := range value {
+			if value[i].Milli < amounts[i].Milli {
+				return false
+			}
+		}
+		return true
+	}
 	if consumed == nil {
 		consumed = make([]index.Exact, len(value))
 	}
@@ -122,56 +69,109 @@ func covers(value, consumed, amounts []index.Exact) bool {
 	return vectors[0].Covers(vectors[2])
 }
 
+// thousandths says whether both lists are in those.
+func thousandths(a, b []index.Exact) bool {
+	wide := func(e index.Exact) bool { return e.Wide != nil }
+	return !slices.ContainsFunc(a, wide) && !slices.ContainsFunc(b, wide)
+}
+
 // forgetShares empties shares for a node of that many positions. It goes through
 // the shares and not through the positions: those can be thousands, and few
 // claims ask for shares.
-func (b *binder) forgetShares(width int) {
-	for _, s := range b.shares {
-		b.sharesOf[s.position] = -1
+func (m *meters) forgetShares(width int) {
+	for i := range m.shares {
+		m.sharesOf[m.shares[i].position] = -1
 	}
-	b.shares = b.shares[:0]
-	if cap(b.sharesOf) < width {
-		b.sharesOf = slices.Repeat([]int32{-1}, max(width, 2*cap(b.sharesOf)))
+	m.shares, m.sharing = m.shares[:0], m.sharing[:0]
+	if cap(m.sharesOf) < width {
+		m.sharesOf = slices.Repeat([]int32{-1}, max(width, 2*cap(m.sharesOf)))
 	}
-	b.sharesOf = b.sharesOf[:width]
+	m.sharesOf = m.sharesOf[:width]
 }
 
-func (b *binder) sharesAt(position int, value, consumed []index.Exact) *deviceShares {
-	if i := b.sharesOf[position]; i >= 0 {
-		return b.shares[i]
+// sharesAt returns the shares of a device until the next is asked for.
+func (m *meters) sharesAt(position int, kind *taking, consumed []index.Exact) *deviceShares {
+	if i := m.sharesOf[position]; i >= 0 {
+		return &m.shares[i]
 	}
-	s := &deviceShares{position: position, value: value, consumed: consumed}
-	b.shares = append(b.shares, s) // First, so that whatever happens sharesOf is reset.
-	b.sharesOf[position] = int32(len(b.shares) - 1)
+	m.shares = resized(m.shares, len(m.shares)+1) // First, so that whatever happens sharesOf is reset.
+	s := &m.shares[len(m.shares)-1]
+	s.position, s.kind, s.consumed, s.demands = position, kind, consumed, s.demands[:0]
+	m.sharesOf[position] = int32(len(m.shares) - 1)
 	return s
 }
 
-func (s *deviceShares) add(alternative *search.Alternative, amounts []index.Exact) {
-	s.demands = append(s.demands, demand{alternative, amounts})
-}
-
 // finishShares hands the gathered amounts to the problem, those of one device
-// in one unit.
+// in one unit. Alternatives that ask for the same have their demands in common.
 func (b *binder) finishShares() {
 	p := &b.Problem
 	p.ShareOf = b.sharesOf
-	p.Shares = resized(p.Shares, len(b.shares))
-	for i, s := range b.shares {
-		lists := [][]index.Exact{s.value, s.consumed}
+	n := len(b.shares)
+	p.Shares = resized(p.Shares, n)
+	if n == 0 {
+		return
+	}
+	b.demands = resized(b.demands, len(b.Claims.asks)*n)
+	clear(b.demands)
+	for i := range b.shares {
+		s := &b.shares[i]
+		if !b.narrow(s) {
+			b.finishWide(i)
+			continue
+		}
+		p.Shares[i] = index.Narrowed(p.Shares[i], s.kind.value)
+		for j, e := range s.consumed {
+			p.Shares[i].Narrow[j] -= e.Milli
+		}
 		for _, d := range s.demands {
-			lists = append(lists, d.amounts)
+			b.demands[d.ask*n+i] = d.taking.demand
 		}
-		vectors := index.NewAmounts(lists...)
-		p.Shares[i] = vectors[0]
-		for j := range s.value {
-			p.Shares[i].Sub(j, vectors[1], j)
+	}
+	for _, s := range b.sharing {
+		s.alternative.Demands = b.demands[s.ask*n : (s.ask+1)*n : (s.ask+1)*n]
+	}
+}
+
+// narrow says whether all vectors of a device are in thousandths (index.Amounts,
+// form 1): what it has, what others consume, and a share for each alternative that
+// may come to ask for one.
+func (b *binder) narrow(s *deviceShares) bool {
+	size, ok := index.Size(s.consumed)
+	if ok = ok && s.kind.narrow; ok {
+		size, ok = index.Together(size, s.kind.valueSize, 1)
+	}
+	for _, d := range s.demands {
+		if ok = ok && d.taking.narrow; !ok {
+			return false
 		}
-		for j, d := range s.demands {
-			if d.alternative.Demands == nil {
-				d.alternative.Demands = make([]index.Amounts, len(b.shares))
-			}
-			d.alternative.Demands[i] = vectors[2+j]
+		size, ok = index.Together(size, d.taking.amountsSize, b.Claims.asks[d.ask].alternatives)
+	}
+	return ok
+}
+
+// finishWide is finishShares for a device with vectors that are not narrow, even
+// if each of them is.
+func (b *binder) finishWide(share int) {
+	s := &b.shares[share]
+	consumed := s.consumed
+	if consumed == nil {
+		consumed = make([]index.Exact, len(s.kind.value))
+	}
+	lists, firsts := [][]index.Exact{s.kind.value, consumed}, make([]int, len(s.demands))
+	for i, d := range s.demands {
+		firsts[i] = len(lists)
+		for range b.Claims.asks[d.ask].alternatives {
+			lists = append(lists, d.taking.amounts)
 		}
+	}
+	vectors := index.NewAmounts(lists...)
+	left := vectors[0]
+	for i := range consumed {
+		left.Sub(i, vectors[1], i)
+	}
+	b.Problem.Shares[share] = left
+	for i, d := range s.demands {
+		b.demands[d.ask*len(b.shares)+share] = vectors[firsts[i]]
 	}
 }
 

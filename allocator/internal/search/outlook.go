@@ -35,17 +35,14 @@ type outlook struct {
 
 	demands []demand
 	// sharers are the demands that only devices which can be shared can meet.
-	sharers []*demand
+	sharers []sharer
 	free    []bitset.Set
-	// shareAt is the position of each share. sharesSeen are the versions that
-	// covered knows, plus one; 0 is none.
-	shareAt    []int
-	sharesSeen []uint64
-	fits       []poolFits
-	match      matcher
-	limits     []int64
-	tables     [][]elements
-	blame      blame
+	rooms   rooms
+	fits    []poolFits
+	match   matcher
+	limits  []int64
+	tables  [][]elements
+	blame   blame
 }
 
 // rest is one request, in the order of the search.
@@ -55,9 +52,8 @@ type rest struct {
 	prioritized    bool
 	// static[a] is Candidates of alternative a less what can never be taken.
 	static []bitset.Set
-	// covered[a] is static[a] less the devices of which too little is left for a
-	// share, as far as sharesSeen.
-	covered   []bitset.Set
+	// rooms[a] is the number of the alternative's room, noRoom for none.
+	rooms     []int
 	component component
 }
 
@@ -79,12 +75,7 @@ func newOutlook(s *state) *outlook {
 // begin looks at another problem, in the memory of the one before.
 func (o *outlook) begin(s *state) {
 	o.state, o.tables, o.blame = s, nil, 0
-	o.shareAt = cleared(o.shareAt, len(s.problem.Shares))
-	for position, share := range s.problem.ShareOf {
-		if share >= 0 {
-			o.shareAt[share] = position
-		}
-	}
+	o.rooms.begin(s.problem)
 	o.fits = resized(o.fits, len(s.problem.Pools))
 	o.resume(s)
 	o.first = resized(o.first, len(s.problem.Claims))
@@ -97,10 +88,10 @@ func (o *outlook) begin(s *state) {
 			rest.claim, rest.request = c, r
 			rest.alternatives, rest.prioritized = request.Alternatives, request.Prioritized
 			rest.static = resized(rest.static, len(request.Alternatives))
-			rest.covered = resized(rest.covered, len(request.Alternatives))
+			rest.rooms = resized(rest.rooms, len(request.Alternatives))
 			for a := range request.Alternatives {
 				rest.static[a] = s.static(rest.static[a], c, &request.Alternatives[a])
-				rest.covered[a] = append(rest.covered[a][:0], rest.static[a]...)
+				rest.rooms[a] = o.rooms.of(request.Alternatives[a].Demands)
 			}
 			n++
 		}
@@ -175,7 +166,7 @@ func (o *outlook) look(at place) (bitset.Set, bool) {
 // demandsAt fills demands with those of a node.
 func (o *outlook) demandsAt(at place) bool {
 	o.demands = o.demands[:0]
-	o.cover()
+	o.rooms.look(o.state)
 	i := o.first[at.claim] + at.request
 	return o.demand(i, at.alternative, at.device, at.from) && o.demandsFrom(i+1)
 }
@@ -200,26 +191,7 @@ func (o *outlook) resume(s *state) {
 	for i := range o.fits {
 		o.fits[i].known = false
 	}
-	o.sharesSeen = cleared(o.sharesSeen, len(s.problem.Shares))
-}
-
-// cover brings covered up to date where shares have changed.
-func (o *outlook) cover() {
-	for share, version := range o.shareVersions {
-		if o.sharesSeen[share] == version+1 {
-			continue
-		}
-		o.sharesSeen[share] = version + 1
-		position := o.shareAt[share]
-		for i := range o.rests {
-			rest := &o.rests[i]
-			for a, static := range rest.static {
-				if static.Has(position) {
-					put(rest.covered[a], position, o.shares[share].Covers(rest.alternatives[a].Demands[share]))
-				}
-			}
-		}
-	}
+	o.rooms.seen = cleared(o.rooms.seen, len(s.problem.Shares))
 }
 
 // someAlternative checks that one alternative has enough devices for itself. If
@@ -249,7 +221,10 @@ func (o *outlook) demand(i, alternative, taken, from int) bool {
 	rest := &o.rests[i]
 	a := &rest.alternatives[alternative]
 	domain := o.scratch(len(o.demands))
-	copy(domain, rest.covered[alternative])
+	copy(domain, rest.static[alternative])
+	if room := rest.rooms[alternative]; room != noRoom {
+		domain.And(o.rooms.list[room].set)
+	}
 	domain.AndNot(o.busy(rest.claim, a))
 	removeBelow(domain, from)
 	o.dropUnfit(domain, a)

@@ -119,6 +119,9 @@ type memory struct {
 	// kept are sets that nodes on the way down go on using; depth counts them.
 	kept  []bitset.Set
 	depth int
+	// remembered are keys that those nodes go on using: at most one of the node's
+	// state, then those of devices that were tried in vain.
+	remembered keys
 }
 
 // maxLearnt bounds the bytes of nogoods of one search; beyond it, what is known
@@ -135,6 +138,7 @@ func (m *memory) begin(s *state) {
 	m.blocks.divided = false
 	m.packing.begin()
 	m.admin, m.depth, m.learnt = false, 0, 0
+	m.remembered.begin()
 	if len(m.nogoods) > maxTidied {
 		m.nogoods = nil // Clearing a map takes as long as it once was large.
 	}
@@ -142,7 +146,7 @@ func (m *memory) begin(s *state) {
 		m.nogoods = make(map[string]blame)
 	}
 	m.demands = m.demands[:0]
-	m.cover()
+	m.rooms.look(m.state)
 	m.hopeless = !m.demandsFrom(0) || !m.hopeful()
 	m.outlook.resume(s)
 	m.packing.resume()
@@ -211,18 +215,19 @@ func (w *walk) tryLikely(at place, alternative *Alternative) verdict {
 	if !m.demandsAt(at) || !m.hopeful() {
 		return w.fail(m.outlook.blame)
 	}
-	domain := m.keep(m.demands[0].domain)
-	defer m.drop()
+	domain, mark := m.keep(m.demands[0].domain), m.remembered.len()
+	defer m.drop(mark)
 	if len(m.nogoods) > 0 {
-		if b, known := m.nogoods[string(m.stateKey(at, domain))]; known {
+		key := m.stateKey(at, domain)
+		if b, known := m.nogoods[string(key)]; known {
 			return w.fail(b)
 		}
+		m.remembered.push(key)
 	}
-	mine := m.mine(at)
+	mine, first := m.mine(at), m.remembered.len()
 	b := mine
-	var failed map[string]bool
 	for position := range domain.All {
-		if failed != nil && failed[string(m.twinKey(at, position, domain))] {
+		if m.remembered.len() > first && m.remembered.has(first, m.twinKey(at, position, domain)) {
 			continue
 		}
 		if w.take(at, alternative, position) == refused {
@@ -242,15 +247,19 @@ func (w *walk) tryLikely(at place, alternative *Alternative) verdict {
 			return none
 		}
 		b |= w.blame
-		if failed == nil {
-			failed = make(map[string]bool)
+		if _, more := domain.Next(position + 1); more {
+			m.remembered.push(m.twinKey(at, position, domain))
 		}
-		failed[string(m.twinKey(at, position, domain))] = true
 	}
 	if m.learnt < maxLearnt {
-		key := string(m.stateKey(at, domain))
+		var key []byte
+		if mark < first {
+			key = m.remembered.at(mark) // The state is again what it was.
+		} else {
+			key = m.stateKey(at, domain)
+		}
 		m.learnt += len(key)
-		m.nogoods[key] = b
+		m.nogoods[string(key)] = b
 	}
 	return w.fail(b)
 }
@@ -286,7 +295,8 @@ func (m *memory) divided() *blocks {
 	return &m.blocks
 }
 
-// keep copies a set that is needed until the matching drop.
+// keep copies a set that is needed until the matching drop, which forgets the keys
+// remembered since, too.
 func (m *memory) keep(s bitset.Set) bitset.Set {
 	if m.depth == len(m.kept) {
 		m.kept = append(m.kept, nil)
@@ -296,4 +306,7 @@ func (m *memory) keep(s bitset.Set) bitset.Set {
 	return m.kept[m.depth-1]
 }
 
-func (m *memory) drop() { m.depth-- }
+func (m *memory) drop(remembered int) {
+	m.depth--
+	m.remembered.cut(remembered)
+}

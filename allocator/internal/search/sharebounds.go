@@ -2,8 +2,10 @@ package search
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
+	"github.com/dray-dev/dray/allocator/internal/index"
 )
 
 // sharesSuffice bounds how many shares the devices that can be shared still
@@ -22,7 +24,7 @@ func (o *outlook) sharesSuffice() bool {
 	o.sharers = o.sharers[:0]
 	for i := range o.demands {
 		if d := &o.demands[i]; o.onlyShares(d) {
-			o.sharers = append(o.sharers, d)
+			o.addSharer(d)
 			total += d.need
 			union.Or(d.domain)
 		}
@@ -53,6 +55,28 @@ func (o *outlook) sharesSuffice() bool {
 	return false
 }
 
+// sharer is a number of requests that want the same shares of the same devices.
+type sharer struct {
+	demands []index.Amounts
+	domain  bitset.Set
+	// need is what they need together.
+	requests, need int
+}
+
+// addSharer adds a demand to those that want the same, which often come one after
+// the other or by turns.
+func (o *outlook) addSharer(d *demand) {
+	const compared = 4
+	for i := len(o.sharers) - 1; i >= max(0, len(o.sharers)-compared); i-- {
+		s := &o.sharers[i]
+		if oneList(s.demands, d.alternative.Demands) && slices.Equal(s.domain, d.domain) {
+			s.requests, s.need = s.requests+1, s.need+d.need
+			return
+		}
+	}
+	o.sharers = append(o.sharers, sharer{demands: d.alternative.Demands, domain: d.domain, requests: 1, need: d.need})
+}
+
 func (o *outlook) onlyShares(d *demand) bool {
 	if d.need == 0 {
 		return false
@@ -70,19 +94,20 @@ func (o *outlook) sharesOf(position int) int {
 	share := o.problem.ShareOf[position]
 	left := o.shares[share].Narrow
 	requests := 0
-	for _, d := range o.sharers {
-		if d.domain.Has(position) {
-			requests++
+	for i := range o.sharers {
+		if s := &o.sharers[i]; s.domain.Has(position) {
+			requests += s.requests
 		}
 	}
 	fit := int64(requests)
 	for i, have := range left {
 		least := int64(-1)
-		for _, d := range o.sharers {
-			if !d.domain.Has(position) {
+		for j := range o.sharers {
+			s := &o.sharers[j]
+			if !s.domain.Has(position) {
 				continue
 			}
-			if take := d.alternative.Demands[share].Narrow[i]; least < 0 || take < least {
+			if take := s.demands[share].Narrow[i]; least < 0 || take < least {
 				least = take
 			}
 		}
@@ -100,12 +125,13 @@ func (o *outlook) volumeSuffices(union bitset.Set, dimensions int) bool {
 		for position := range union.All {
 			have = sum(have, max(o.shares[o.problem.ShareOf[position]].Narrow[i], 0))
 		}
-		for _, d := range o.sharers {
+		for j := range o.sharers {
+			s := &o.sharers[j]
 			least := int64(math.MaxInt64)
-			for position := range d.domain.All {
-				least = min(least, d.alternative.Demands[o.problem.ShareOf[position]].Narrow[i])
+			for position := range s.domain.All {
+				least = min(least, s.demands[o.problem.ShareOf[position]].Narrow[i])
 			}
-			for range d.need {
+			for range s.need {
 				want = sum(want, max(least, 0))
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -161,32 +160,6 @@ func parseCapacity(texts map[string]string) (corev1.ResourceList, error) {
 		list[corev1.ResourceName(name)] = quantity
 	}
 	return list, nil
-}
-
-// writeFile writes a file that appears under its name only when it is complete.
-func writeFile(name string, write func(io.Writer) error) error {
-	if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
-		return fmt.Errorf("--out %s: there is no directory %s", name, filepath.Dir(name))
-	}
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return fmt.Errorf("--out %s: %w", name, err)
-	}
-	defer os.Remove(file.Name()) // fails, as it should, after the file has got its name
-	err = write(file)
-	if syncErr := file.Chmod(0o644); err == nil {
-		err = syncErr
-	}
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), name)
-	}
-	if err != nil {
-		return fmt.Errorf("--out %s: %w", name, err)
-	}
-	return nil
 }
 
 // progress tells a person at a terminal how far it is, and says the totals.

@@ -2,8 +2,9 @@
 // how sure each figure is.
 //
 // It ends with 0, with 1 when something was not found or is not valid, and with 2
-// when it was called in a wrong way. What was asked for goes to the standard
-// output, everything else to the standard error.
+// when it was called in a wrong way; with 130 when it was interrupted and took
+// back what it had begun. What was asked for goes to the standard output,
+// everything else to the standard error.
 //
 //	main.go      the exit code
 //	root.go      the command and what its subcommands share
@@ -13,6 +14,7 @@
 //	details.go   one machine's models and the evidence
 //	surfaces.go  hwsim surfaces: the files that a driver reads
 //	fleet.go     hwsim fleet: what a fleet is made of, and where it is written
+//	outfile.go   the file of --out
 //	publishflags.go  how the devices of a fleet become slices
 package main
 

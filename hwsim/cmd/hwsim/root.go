@@ -13,6 +13,8 @@ const (
 	exitOK      = 0
 	exitInvalid = 1 // not found, or not valid
 	exitUsage   = 2
+	// exitInterrupted is what a shell makes of an interrupt.
+	exitInterrupted = 130
 )
 
 // width of the terminal that texts are made for.
@@ -37,6 +39,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if usage := (usageError{}); errors.As(err, &usage) {
 		fmt.Fprintf(stderr, "See '%s --help'.\n", command.CommandPath())
 		return exitUsage
+	}
+	if errors.Is(err, errInterrupted) {
+		return exitInterrupted
 	}
 	return exitInvalid
 }

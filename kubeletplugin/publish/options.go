@@ -100,6 +100,15 @@ func DefaultFeatures() Features {
 	return Features{PartitionableDevices: true, DeviceTaints: true, BindingConditions: true, ConsumableCapacity: true}
 }
 
+// DefaultFeaturesOf are those that an API server of a minor keeps with the gates as
+// they come. Before 1.36 all of them are alpha, and off.
+func DefaultFeaturesOf(minor int) Features {
+	if minor < 36 {
+		return Features{}
+	}
+	return DefaultFeatures()
+}
+
 // MIGMode is a way to publish partitions of NVIDIA GPUs.
 type MIGMode int
 

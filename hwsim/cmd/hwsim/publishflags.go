@@ -12,6 +12,19 @@ import (
 	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
+// features are the names that --feature knows. Those that the newest API server
+// keeps by default are for older ones.
+var features = map[string]func(*publish.Features) *bool{
+	"bindingConditions":    func(f *publish.Features) *bool { return &f.BindingConditions },
+	"compatibilityGroups":  func(f *publish.Features) *bool { return &f.CompatibilityGroups },
+	"consumableCapacity":   func(f *publish.Features) *bool { return &f.ConsumableCapacity },
+	"deviceTaints":         func(f *publish.Features) *bool { return &f.DeviceTaints },
+	"listAttributes":       func(f *publish.Features) *bool { return &f.ListAttributes },
+	"partitionableDevices": func(f *publish.Features) *bool { return &f.PartitionableDevices },
+}
+
+func featureNames() []string { return slices.Sorted(maps.Keys(features)) }
+
 // publishFlags say how devices become slices.
 type publishFlags struct {
 	drivers, mig, nics, kubernetes string
@@ -27,14 +40,14 @@ func (p *publishFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&p.vgpu, "vgpu", false, "virtual GPUs beside MIG; needs --feature compatibilityGroups")
 	f.BoolVar(&p.amdPartitions, "amd-partitions", false, "every partition mode of AMD GPUs")
 	f.StringVar(&p.kubernetes, "kubernetes", fmt.Sprintf("1.%d", publish.NewestMinor), "`VERSION` of the API server")
-	f.StringArrayVar(&p.features, "feature", nil, "`NAME` of what the API server keeps besides its defaults: compatibilityGroups, listAttributes; can be repeated")
+	f.StringArrayVar(&p.features, "feature", nil, "`NAME` of what the API server keeps besides its defaults: "+strings.Join(featureNames(), ", ")+"; can be repeated")
 	f.StringToStringVar(&p.extended, "extended-resource", nil, "extended resource of a class, `CLASS=NAME`; can be repeated")
 	f.BoolVar(&p.unmarked, "unmarked", false, "leave out the attribute that says that a device is simulated")
 }
 
 func (p *publishFlags) options() (publish.Options, error) {
 	options := publish.Options{
-		Features: publish.DefaultFeatures(), Simulated: !p.unmarked, VGPU: p.vgpu, AMDPartitions: p.amdPartitions,
+		Simulated: !p.unmarked, VGPU: p.vgpu, AMDPartitions: p.amdPartitions,
 		ExtendedResources: p.extended,
 	}
 	for _, choice := range []struct {
@@ -70,16 +83,14 @@ func (p *publishFlags) options() (publish.Options, error) {
 			p.kubernetes, publish.OldestMinor, publish.NewestMinor)}
 	}
 	options.Minor = number
-	for _, feature := range p.features {
-		switch feature {
-		case "compatibilityGroups":
-			options.Features.CompatibilityGroups = true
-		case "listAttributes":
-			options.Features.ListAttributes = true
-			options.NUMANodeList = true
-		default:
-			return options, usageError{fmt.Errorf("--feature is %q: it can be compatibilityGroups or listAttributes", feature)}
+	options.Features = publish.DefaultFeaturesOf(number)
+	for _, name := range p.features {
+		keep, ok := features[name]
+		if !ok {
+			return options, usageError{fmt.Errorf("--feature is %q: it can be %s", name, strings.Join(featureNames(), ", "))}
 		}
+		*keep(&options.Features) = true
 	}
+	options.NUMANodeList = options.Features.ListAttributes
 	return options, nil
 }

@@ -3,9 +3,12 @@ package fleet
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dray-dev/dray/hwsim/machine"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
@@ -88,6 +91,12 @@ func (f *Fleet) check() error {
 				return f.twice("fabric pools", made.Pool.Name)
 			}
 			pools[made.Pool.Name] = true
+			for _, key := range slices.Sorted(maps.Keys(made.Pool.NodeLabels)) {
+				if problems := validation.IsValidLabelValue(made.Pool.NodeLabels[key]); len(problems) > 0 {
+					return fmt.Errorf("fleet: name: fabric pool %s would select nodes by %s=%q, which no label can be: %s",
+						made.Pool.Name, key, made.Pool.NodeLabels[key], problems[0])
+				}
+			}
 			if first {
 				if _, err := f.publisher.Fabric(made.Pool, publish.State{}); err != nil {
 					return fmt.Errorf("fleet: machine %s: %w", instance.machine.Name(), err)

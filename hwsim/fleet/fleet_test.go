@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -17,6 +18,15 @@ import (
 	"github.com/dray-dev/dray/hwsim/machine"
 	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
+
+func load(t testing.TB, name string) *machine.Machine {
+	t.Helper()
+	m, err := machine.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
 
 func spec(t testing.TB, counts ...string) fleet.Spec {
 	t.Helper()
@@ -26,11 +36,7 @@ func spec(t testing.TB, counts ...string) fleet.Spec {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := machine.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Machines = append(s.Machines, fleet.Count{Machine: m, Count: count})
+		s.Machines = append(s.Machines, fleet.Count{Machine: load(t, name), Count: count})
 	}
 	return s
 }
@@ -195,19 +201,26 @@ func TestBadSpecsAreRefusedBeforeAnythingIsMade(t *testing.T) {
 		change func(*fleet.Spec)
 		want   string
 	}{
-		"nothing":        {func(s *fleet.Spec) { s.Machines = nil }, "no machines"},
-		"no machine":     {func(s *fleet.Spec) { s.Machines[0].Machine = nil }, "machines[0]"},
-		"none of it":     {func(s *fleet.Spec) { s.Machines[0].Count = 0 }, "count: 0 is not from 1"},
-		"too many":       {func(s *fleet.Spec) { s.Machines[0].Count = fleet.MaxInstances + 1 }, "is not from 1 to"},
-		"template":       {func(s *fleet.Spec) { s.Name = "{{.Index" }, "name: \"{{.Index\" is not a template"},
-		"unknown field":  {func(s *fleet.Spec) { s.Name = "{{.Rack}}" }, "Rack"},
-		"same names":     {func(s *fleet.Spec) { s.Name = "node" }, "two nodes would be called \"node\""},
-		"bad name":       {func(s *fleet.Spec) { s.Name = "Node_{{.Index}}" }, "would be called \"Node_0\""},
-		"bad label":      {func(s *fleet.Spec) { s.Labels = map[string]string{"a b": "c"} }, "label \"a b\""},
-		"bad value":      {func(s *fleet.Spec) { s.Labels = map[string]string{"a": "{{.Node}}/x"} }, "label a: node l40s-0"},
-		"bad zone":       {func(s *fleet.Spec) { s.Zones = []string{"ok", "not ok"} }, "zones[1]"},
-		"options":        {func(s *fleet.Spec) { s.Publish.Minor = 12 }, "minor"},
-		"not kept":       {func(s *fleet.Spec) { s.Publish.Features.PartitionableDevices = false }, "partitionableDevices"},
+		"nothing":       {func(s *fleet.Spec) { s.Machines = nil }, "no machines"},
+		"no machine":    {func(s *fleet.Spec) { s.Machines[0].Machine = nil }, "machines[0]"},
+		"none of it":    {func(s *fleet.Spec) { s.Machines[0].Count = 0 }, "count: 0 is not from 1"},
+		"too many":      {func(s *fleet.Spec) { s.Machines[0].Count = fleet.MaxInstances + 1 }, "is not from 1 to"},
+		"template":      {func(s *fleet.Spec) { s.Name = "{{.Index" }, "name: \"{{.Index\" is not a template"},
+		"unknown field": {func(s *fleet.Spec) { s.Name = "{{.Rack}}" }, "Rack"},
+		"same names":    {func(s *fleet.Spec) { s.Name = "node" }, "two nodes would be called \"node\""},
+		"bad name":      {func(s *fleet.Spec) { s.Name = "Node_{{.Index}}" }, "would be called \"Node_0\""},
+		"bad label":     {func(s *fleet.Spec) { s.Labels = map[string]string{"a b": "c"} }, "label \"a b\""},
+		"bad value":     {func(s *fleet.Spec) { s.Labels = map[string]string{"a": "{{.Node}}/x"} }, "label a: node l40s-0"},
+		"bad zone":      {func(s *fleet.Spec) { s.Zones = []string{"ok", "not ok"} }, "zones[1]"},
+		"options":       {func(s *fleet.Spec) { s.Publish.Minor = 12 }, "minor"},
+		"not kept":      {func(s *fleet.Spec) { s.Publish.Features.PartitionableDevices = false }, "partitionableDevices"},
+		"long name":     {func(s *fleet.Spec) { s.Name = strings.Repeat("n", 63) + "{{.Index}}" }, "label kubernetes.io/hostname cannot hold"},
+		"long pool": {func(s *fleet.Spec) {
+			s.Machines[0].Machine = load(t, "fabric-pool")
+			s.Name = strings.Repeat("n", 63) + "{{.Index}}"
+		}, "which no label can be"},
+		"resource":       {func(s *fleet.Spec) { s.Capacity = corev1.ResourceList{"a b": resource.MustParse("1")} }, "capacity[a b]"},
+		"negative":       {func(s *fleet.Spec) { s.Capacity = corev1.ResourceList{"memory": resource.MustParse("-1")} }, "capacity[memory]: -1"},
 		"shadowed label": {func(s *fleet.Spec) { s.Labels = map[string]string{corev1.LabelHostname: "x"} }, "kubernetes.io/hostname"},
 	} {
 		t.Run(name, func(t *testing.T) {

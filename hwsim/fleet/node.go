@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
@@ -21,6 +23,10 @@ const podsPerNode = 110
 // object makes the Node object: its labels and a status in which it is ready, as
 // a kubelet would report it.
 func (f *Fleet) object(place *Place, node *hardware.Node) (*corev1.Node, error) {
+	if problems := validation.IsValidLabelValue(place.Node); len(problems) > 0 {
+		return nil, fmt.Errorf("fleet: name: a node would be called %q, which its label %s cannot hold: %s",
+			place.Node, corev1.LabelHostname, problems[0])
+	}
 	labels := map[string]string{
 		corev1.LabelHostname:           place.Node,
 		corev1.LabelInstanceTypeStable: place.Machine,

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dray-dev/dray/hwsim/machine"
 	"github.com/dray-dev/dray/hwsim/surface"
@@ -38,6 +39,9 @@ func newSurfaces() *cobra.Command {
 			}
 			if id.Name == "" {
 				id.Name = machines[0].Name()
+			}
+			if problems := validation.IsDNS1123Subdomain(id.Name); len(problems) > 0 {
+				return usageError{fmt.Errorf("--name is %q: no node can be called that: %s", id.Name, problems[0])}
 			}
 			written, err := writeSurfaces(machines[0], id, dir)
 			for _, node := range written {

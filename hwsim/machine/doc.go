@@ -4,7 +4,7 @@
 // A machine is a YAML file: a node, a rack of nodes or a pool of devices behind a
 // fabric. It says what sits where (PCI addresses, roots and bridges, NUMA nodes) and
 // names the models; what a model is stands in files of its own, so that a machine
-// stays short. Users write files of both kinds.
+// stays short. A file of a user is a machine, and holds models of its own if it has any.
 //
 //	machines/*.yaml   the machines that hwsim has, one a file
 //	models/*.yaml     GPUs with MIG profiles and virtual GPUs, NICs, FPGAs

@@ -65,8 +65,8 @@ func TestTheContextIsLookedAtAtFixedIntervals(t *testing.T) {
 
 // Steps of a search that prunes are few and dear.
 func TestTheContextIsLookedAtOnEachStepThatPrunes(t *testing.T) {
-	p := hopeless(9)
-	for looks := range 2 {
+	p := parse("pool devices=(a,b,c)\nclaim\nrequest count=3 from=(a,b,c)").problem()
+	for looks := range 4 {
 		parent, cancel := context.WithCancelCause(context.Background())
 		ctx := &endingContext{Context: parent, cancel: cancel, looks: looks}
 		s := newState(p)

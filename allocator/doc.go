@@ -23,7 +23,7 @@
 //     reason that the text names; other nodes are worth trying;
 //   - an *InputError: some object is wrong, which no node can mend;
 //   - an error that matches ErrGaveUp: the context ended first;
-//   - an *InternalError: a panic, of this package or of the class lister.
+//   - an *InternalError: a panic, of this package or of what it was given to call.
 //
 // Explain and ExplainCluster say why claims do not fit (docs/explain.md).
 //

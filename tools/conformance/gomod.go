@@ -52,7 +52,15 @@ func mergeGoMod(upstream, allocator []byte, allocatorDir string) ([]byte, error)
 		return nil, err
 	}
 	into.Cleanup()
-	return into.Format()
+	merged, err := into.Format()
+	if err != nil {
+		return nil, err
+	}
+	// The parser takes ")" for a path, and prints it where it means something else.
+	if _, err := modfile.Parse("the merged go.mod", merged, nil); err != nil {
+		return nil, err
+	}
+	return merged, nil
 }
 
 // mergeGoSum is the sorted union of the lines.

@@ -232,7 +232,10 @@ func (a Amounts) AppendEntry(key []byte, i int) []byte {
 // AppendKey appends bytes that are equal for equal vectors of one unit.
 func (a Amounts) AppendKey(key []byte) []byte {
 	key = binary.AppendVarint(key, int64(a.Len()))
-	for i := range a.Len() {
+	for _, v := range a.Narrow {
+		key = binary.LittleEndian.AppendUint64(append(key, 'n'), uint64(v))
+	}
+	for i := range a.Wide {
 		key = a.AppendEntry(key, i)
 	}
 	return key

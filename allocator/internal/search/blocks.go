@@ -36,6 +36,9 @@ type blocks struct {
 	list       []block
 	// divided: the list is that of the problem.
 	divided bool
+	// reach and key are memory of begin.
+	reach bitset.Set
+	key   []byte
 }
 
 type block struct {
@@ -61,18 +64,17 @@ func (b *blocks) begin(o *outlook) {
 	for position := range b.of {
 		b.of[position] = -1
 	}
-	reach := make(bitset.Set, len(o.problem.InUse))
+	b.reach = cleared(b.reach, len(o.problem.InUse))
 	for i := range o.rests {
 		for _, domain := range o.rests[i].static {
-			reach.Or(domain)
+			b.reach.Or(domain)
 		}
 	}
-	b.divide(o, reach)
+	b.divide(o, b.reach)
 	shapes := make(map[string]int32)
-	var key []byte
 	for i := range b.list {
 		block := &b.list[i]
-		key = binary.AppendVarint(key[:0], int64(len(block.sets)))
+		key := binary.AppendVarint(b.key[:0], int64(len(block.sets)))
 		for _, set := range block.sets {
 			key = binary.AppendVarint(key, int64(o.problem.Pools[block.pool].Counters.Sets[set].Len))
 		}
@@ -84,7 +86,7 @@ func (b *blocks) begin(o *outlook) {
 			shape = int32(len(shapes))
 			shapes[string(key)] = shape
 		}
-		block.shape = shape
+		block.shape, b.key = shape, key
 	}
 	b.divided = true
 }

@@ -22,49 +22,63 @@ const maxComponents = 64
 
 func (c component) blame() blame { return 1 << c }
 
+// joining is the memory of assignComponents.
+type joining struct {
+	// parent makes trees of the requests: one tree is one component.
+	parent []int
+	// numbers are those of the components, by the root of the tree.
+	numbers []component
+	sets    bitset.Set
+}
+
+func (j *joining) root(i int) int {
+	for j.parent[i] != i {
+		j.parent[i] = j.parent[j.parent[i]]
+		i = j.parent[i]
+	}
+	return i
+}
+
 // assignComponents joins the requests that have something in common.
 func (o *outlook) assignComponents() {
-	parent := make([]int, len(o.rests))
-	for i := range parent {
-		parent[i] = i
-	}
-	var find func(int) int
-	find = func(i int) int {
-		if parent[i] != i {
-			parent[i] = find(parent[i])
-		}
-		return parent[i]
-	}
-	join := func(i, j int) { parent[find(i)] = find(j) }
-
-	reach := make([]bitset.Set, len(o.rests))
-	pools := make([]bitset.Set, len(o.rests))
+	j, n := &o.joining, len(o.rests)
+	words, pools := len(o.problem.InUse), bitset.Words(len(o.problem.Pools))
+	j.parent, j.numbers = resized(j.parent, n), resized(j.numbers, n)
+	j.sets = cleared(j.sets, n*(words+pools))
+	// What a request can take, and the pools whose counters it can draw from.
+	reach := func(i int) bitset.Set { return j.sets[i*words : (i+1)*words] }
+	drawn := func(i int) bitset.Set { return j.sets[n*words+i*pools : n*words+(i+1)*pools] }
 	for i := range o.rests {
-		reach[i] = make(bitset.Set, len(o.problem.InUse))
-		pools[i] = bitset.New(len(o.problem.Pools))
+		j.parent[i] = i
 		for _, domain := range o.rests[i].static {
-			reach[i].Or(domain)
+			reach(i).Or(domain)
 		}
-		for word, w := range reach[i] {
+		for word, w := range reach(i) {
 			if pool := o.problem.WordPool[word]; w != 0 && o.problem.Pools[pool].Counters != nil {
-				pools[i].Add(pool)
+				drawn(i).Add(pool)
 			}
 		}
-		for j := range i {
-			if reach[i].Intersects(reach[j]) || pools[i].Intersects(pools[j]) || o.bound(i, j) {
-				join(i, j)
+		for other := range i {
+			if j.root(i) == j.root(other) {
+				continue
+			}
+			if reach(i).Intersects(reach(other)) || drawn(i).Intersects(drawn(other)) || o.bound(i, other) {
+				j.parent[j.root(i)] = j.root(other)
 			}
 		}
 	}
-	numbers := make(map[int]component)
+	const unnumbered = component(maxComponents)
+	for i := range j.numbers {
+		j.numbers[i] = unnumbered
+	}
+	count := 0
 	for i := range o.rests {
-		root := find(i)
-		number, found := numbers[root]
-		if !found {
-			number = component(min(len(numbers), maxComponents-1))
-			numbers[root] = number
+		number := &j.numbers[j.root(i)]
+		if *number == unnumbered {
+			*number = component(min(count, maxComponents-1))
+			count++
 		}
-		o.rests[i].component = number
+		o.rests[i].component = *number
 	}
 }
 

@@ -63,6 +63,22 @@ func TestTheContextIsLookedAtAtFixedIntervals(t *testing.T) {
 	}
 }
 
+// Steps of a search that prunes are few and dear.
+func TestTheContextIsLookedAtOnEachStepThatPrunes(t *testing.T) {
+	p := parse("pool devices=(a,b,c)\nclaim\nrequest count=3 from=(a,b,c)").problem()
+	for looks := range 4 {
+		parent, cancel := context.WithCancelCause(context.Background())
+		ctx := &endingContext{Context: parent, cancel: cancel, looks: looks}
+		s := newState(p)
+		m := &memory{}
+		m.begin(s)
+		w := walk{ctx: ctx, state: s, memory: m}
+		if v := w.step(place{}); v != stopped || w.steps != int64(looks) {
+			t.Errorf("the context ended at look %d, the search with verdict %d after %d steps", looks+1, v, w.steps)
+		}
+	}
+}
+
 // A context that is done and a solution in reach: the context is not asked again
 // within the interval, and the answer that was found is given.
 func TestAShortSearchEndsBeforeTheContextIsLookedAtAgain(t *testing.T) {

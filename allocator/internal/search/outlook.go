@@ -42,6 +42,7 @@ type outlook struct {
 	match   matcher
 	limits  []int64
 	tables  [][]elements
+	joining joining
 	blame   blame
 }
 
@@ -315,12 +316,15 @@ func (o *outlook) devicesSuffice() bool {
 		if d.alternative.Admin {
 			continue
 		}
-		shared, exclusive := 0, o.match.add(d.domain)
+		shared := 0
 		for word, w := range o.problem.MultiAllocatable {
-			shared += bits.OnesCount64(exclusive[word] & w)
-			exclusive[word] &^= w
+			shared += bits.OnesCount64(d.domain[word] & w)
 		}
-		o.match.need(max(d.need-shared, 0))
+		if d.need <= shared {
+			continue
+		}
+		o.match.add(d.domain).AndNot(o.problem.MultiAllocatable)
+		o.match.need(d.need - shared)
 	}
 	if o.match.possible() {
 		return true

@@ -139,9 +139,6 @@ func (m *memory) begin(s *state) {
 	m.packing.begin()
 	m.admin, m.depth, m.learnt = false, 0, 0
 	m.remembered.begin()
-	if len(m.nogoods) > maxTidied {
-		m.nogoods = nil // Clearing a map takes as long as it once was large.
-	}
 	if clear(m.nogoods); m.nogoods == nil {
 		m.nogoods = make(map[string]blame)
 	}
@@ -160,6 +157,16 @@ func (m *memory) begin(s *state) {
 			m.admin = m.admin || m.rests[i].alternatives[n].Admin
 		}
 	}
+}
+
+// end lets go of what a search has learnt and the next one cannot use: that can
+// be megabytes, and the next one that prunes may be far off.
+func (m *memory) end() {
+	if len(m.nogoods) > maxTidied {
+		m.nogoods = nil // Clearing a map takes as long as it once was large.
+	}
+	clear(m.nogoods)
+	m.packing.begin()
 }
 
 // maxTidied bounds the maps that are kept for the next search.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"testing"
 )
@@ -35,5 +36,30 @@ func checkPruned(t *testing.T, w *world, p *Problem, faithful Outcome) {
 		if !reflect.DeepEqual(p, w.problem()) {
 			t.Errorf("%s the search changed the problem", name)
 		}
+	}
+}
+
+// A hard search learns megabytes, and a workspace outlives it: searches that do
+// not prune must not have to carry that along.
+func TestALongSearchLeavesNothingLearntBehind(t *testing.T) {
+	const n = 8 // A Latin square of even order that is cyclic has no transversal.
+	var all, rows, columns, symbols []string
+	for row := range n {
+		for column := range n {
+			name := fmt.Sprintf("d%d.%d", row, column)
+			all = append(all, name)
+			rows = append(rows, fmt.Sprintf("%s=%d", name, row))
+			columns = append(columns, fmt.Sprintf("%s=%d", name, column))
+			symbols = append(symbols, fmt.Sprintf("%s=%d", name, (row+column)%n))
+		}
+	}
+	p := parse(fmt.Sprintf("pool devices=(%s)\nclaim\nrequest count=%d from=(%s)\ndistinct values=(%s)\ndistinct values=(%s)\ndistinct values=(%s)",
+		join(all), n, join(all), join(rows), join(columns), join(symbols))).problem()
+	var s Scratch
+	if outcome := s.Run(context.Background(), p); outcome.Solution != nil || s.memory.learnt < 1<<12 {
+		t.Fatalf("outcome is %+v after %d learnt bytes, want no solution after many", outcome, s.memory.learnt)
+	}
+	if s.memory.nogoods != nil || len(s.memory.packing.tables) > 0 {
+		t.Errorf("%d nogoods and %d tables are kept", len(s.memory.nogoods), len(s.memory.packing.tables))
 	}
 }

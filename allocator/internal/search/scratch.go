@@ -31,6 +31,7 @@ func (s *Scratch) Run(ctx context.Context, p *Problem) Outcome {
 	}
 	s.state.begin(p)
 	w := walk{ctx: ctx, state: &s.state, prunable: true, spare: &s.memory}
+	defer s.memory.end()
 	return w.run()
 }
 

@@ -36,7 +36,8 @@ const (
 )
 
 // contextInterval is the number of steps between looks at the context. It is
-// looked at on the first step, too.
+// looked at on the first step, too, and on every one of a search that prunes: such
+// a step can take a millisecond.
 const contextInterval = 128
 
 // ErrSteps is the outcome of a search that Problem.MaxSteps ended.
@@ -75,7 +76,7 @@ type walk struct {
 }
 
 func (w *walk) step(at place) verdict {
-	if w.steps%contextInterval == 0 && w.ctx.Err() != nil {
+	if (w.steps%contextInterval == 0 || w.memory != nil) && w.ctx.Err() != nil {
 		w.interrupted = context.Cause(w.ctx)
 		return stopped
 	}

@@ -321,17 +321,28 @@ func appendAttribute(key []byte, a *resourceapi.DeviceAttribute) []byte {
 	return key
 }
 
-// appendQuantity writes the text of whole numbers in fewer steps than String
-// does. Zero comes first: AsInt64 counts through its exponent.
+// maxExact bounds the whole numbers that a float64 holds exactly.
+const maxExact = 1 << 53
+
+// appendQuantity writes how a quantity is represented, because expressions see
+// that: 0 is an integer and 0.0 is not, and 0.3 and 300m are not the same float.
+// The API server writes all of them in one form; other sources of slices do not.
+// Small whole numbers need no more than their value: nothing tells 1k from 1000.
+// Zero is not among those, as AsInt64 counts through its exponent.
 func appendQuantity(key []byte, value resource.Quantity) []byte {
 	key = appendText(key, string(value.Format))
-	if value.Sign() == 0 {
-		return append(key, '0')
+	if value.Sign() != 0 {
+		if whole, ok := value.AsInt64(); ok && -maxExact <= whole && whole <= maxExact {
+			return binary.AppendVarint(append(key, 'w'), whole)
+		}
 	}
-	if whole, ok := value.AsInt64(); ok {
-		return binary.AppendVarint(append(key, 'w'), whole)
-	}
-	return appendText(append(key, 't'), value.String())
+	// AsDec changes the copy that it is called on, and returns what is in it if
+	// that is a Dec already.
+	again := value
+	dec := value.AsDec()
+	key = append(key, 'd', flag(again.AsDec() == dec))
+	key = binary.AppendVarint(key, int64(dec.Scale()))
+	return appendText(key, dec.UnscaledBig().Text(62))
 }
 
 func appendTexts(key []byte, texts []string) []byte {

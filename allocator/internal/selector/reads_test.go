@@ -169,3 +169,40 @@ func TestQuantitiesWithEqualKeysHaveEqualText(t *testing.T) {
 		}
 	}
 }
+
+func TestQuantitiesWithEqualKeysEvaluateAlike(t *testing.T) {
+	var quantities []resource.Quantity
+	for _, text := range []string{
+		"0", "0.0", "-0", "0n", "0e30", "00000000000000000000", "0.1", "0.10", "100m", "0.3", "0.30", "300m", "300000000n", "0.7", "700m",
+		"2.5", "2500m", "1", "1.0", "1000m", "1k", "1000", "1000.0", "1e3", "1Ki", "1024", "1024.0", "9007199254740993k", "9007199254740993000", "1e18", "1e24",
+	} {
+		quantity := resource.MustParse(text)
+		wide := quantity.DeepCopy()
+		wide.AsDec()
+		quantities = append(quantities, quantity, wide)
+	}
+	ev := newEvaluator()
+	for _, expression := range []string{
+		"x.isInteger()", "x.asInteger() == 0", "x.asApproximateFloat() == 0.1", "x.asApproximateFloat() == 0.3", "x.asApproximateFloat() == 0.7",
+		"x.asApproximateFloat() == 2.5", "x.asApproximateFloat() < 9007199254740994000.0", "x.add(x).isInteger()", "x.compareTo(quantity('300m')) == 0",
+	} {
+		expression = strings.ReplaceAll(expression, "x.", "device.capacity['d'].memory.")
+		expression = strings.ReplaceAll(expression, "(x)", "(device.capacity['d'].memory)")
+		compiled, err := ev.compile(expression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := findReads(compiled.Environment, expression)
+		outcomes := make(map[string]string)
+		for i := range quantities {
+			capacity := map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: quantities[i]}}
+			matches, _, err := compiled.DeviceMatches(t.Context(), cel.Device{Driver: "d", Capacity: capacity})
+			outcome := fmt.Sprint(matches, err)
+			key := string(new(keys).of(&r, &resourceapi.Device{Capacity: capacity}, "d"))
+			if other, found := outcomes[key]; found && other != outcome {
+				t.Errorf("%s: %#v has the key of another quantity, and is %s where that is %s", expression, quantities[i], outcome, other)
+			}
+			outcomes[key] = outcome
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dray-dev/dray/hwsim/machine"
 	"github.com/dray-dev/dray/hwsim/surface"
@@ -62,8 +63,14 @@ func writeSurfaces(m *machine.Machine, id machine.Identity, dir string) ([]writt
 	if m.Kind() == machine.PoolKind {
 		return nil, fmt.Errorf("machine %s is a pool: no node has its devices, so there is nothing to read", m.Name())
 	}
+	nodes := m.Instantiate(id).Nodes
+	for _, node := range nodes { // before any is written; the name of a rack's node is that of a directory
+		if problems := validation.IsDNS1123Subdomain(node.Name); len(problems) > 0 {
+			return nil, usageError{fmt.Errorf("--name is %q, and would name the node %q: %s", id.Name, node.Name, problems[0])}
+		}
+	}
 	var done []written
-	for _, node := range m.Instantiate(id).Nodes {
+	for _, node := range nodes {
 		to := dir
 		if m.Kind() == machine.RackKind {
 			to = filepath.Join(dir, node.Name)

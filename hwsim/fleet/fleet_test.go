@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -208,6 +209,9 @@ func TestBadSpecsAreRefusedBeforeAnythingIsMade(t *testing.T) {
 		"bad zone":       {func(s *fleet.Spec) { s.Zones = []string{"ok", "not ok"} }, "zones[1]"},
 		"options":        {func(s *fleet.Spec) { s.Publish.Minor = 12 }, "minor"},
 		"not kept":       {func(s *fleet.Spec) { s.Publish.Features.PartitionableDevices = false }, "partitionableDevices"},
+		"long name":      {func(s *fleet.Spec) { s.Name = strings.Repeat("n", 60) + ".name{{.Index}}" }, "63"},
+		"bad resource":   {func(s *fleet.Spec) { s.Capacity = capacity("a b", 1) }, "capacity: \"a b\""},
+		"less than none": {func(s *fleet.Spec) { s.Capacity = capacity("cpu", -3) }, "capacity: cpu is -3"},
 		"shadowed label": {func(s *fleet.Spec) { s.Labels = map[string]string{corev1.LabelHostname: "x"} }, "kubernetes.io/hostname"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,6 +222,35 @@ func TestBadSpecsAreRefusedBeforeAnythingIsMade(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}
 		})
+	}
+}
+
+func capacity(name corev1.ResourceName, n int64) corev1.ResourceList {
+	return corev1.ResourceList{name: *resource.NewQuantity(n, resource.DecimalSI)}
+}
+
+// The pools of a node and those of a fabric of its name would be one pool, with
+// slices of the same names.
+func TestNodesAndFabricPoolsDoNotShareNames(t *testing.T) {
+	s := spec(t, "l40s=1", "fabric-pool=1")
+	s.Name = "x-{{.Index}}"
+	_, err := fleet.New(s)
+	if err == nil || !strings.Contains(err.Error(), `a node and a fabric pool would be called "x-0"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAMachineCanBeThereTwice(t *testing.T) {
+	f, err := fleet.New(spec(t, "l40s=2", "t4=1", "l40s=1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for member := range f.Members() {
+		names = append(names, member.Node.Name)
+	}
+	if diff := cmp.Diff([]string{"l40s-0", "l40s-1", "t4-0", "l40s-2"}, names); diff != "" {
+		t.Error(diff)
 	}
 }
 

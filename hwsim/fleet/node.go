@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
@@ -32,6 +34,9 @@ func (f *Fleet) object(place *Place, node *hardware.Node) (*corev1.Node, error) 
 	}
 	if place.Clique != "" {
 		labels[CliqueLabel] = place.Clique
+	}
+	if problems := validation.IsValidLabelValue(place.Node); len(problems) > 0 {
+		return nil, fmt.Errorf("fleet: name: node %s has its name in the label %s as well: %s", place.Node, corev1.LabelHostname, problems[0])
 	}
 	if err := f.names.addLabels(labels, place); err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -88,6 +90,14 @@ func (s *Spec) check() error {
 	for i, zone := range s.Zones {
 		if problems := validation.IsValidLabelValue(zone); zone == "" || len(problems) > 0 {
 			return fmt.Errorf("fleet: zones[%d]: %q cannot be the value of a label: %s", i, zone, strings.Join(problems, "; "))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Capacity)) {
+		if problems := validation.IsQualifiedName(string(name)); len(problems) > 0 {
+			return fmt.Errorf("fleet: capacity: %q is not the name of a resource: %s", name, problems[0])
+		}
+		if quantity := s.Capacity[name]; quantity.Sign() < 0 {
+			return fmt.Errorf("fleet: capacity: %s is %s, and cannot be negative", name, &quantity)
 		}
 	}
 	return nil

@@ -191,6 +191,25 @@ func TestOptionsThatContradictThemselvesAreRefused(t *testing.T) {
 	}
 }
 
+// Where a GPU has no name of its own, its name in the PCI ID database stands for
+// it, and some of those are longer than a value may be.
+func TestLongNamesOfAMDGPUsAreCut(t *testing.T) {
+	publisher, err := publish.New(publish.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := &hardware.Node{AMDGPUs: []hardware.AMDGPU{{Render: 128, MemoryBytes: 2 << 30,
+		ProductName: "Topaz XT [Radeon R7 M260/M265 / M340/M360 / M440/M445 / 530/535 / 620/625 Mobile]"}}}
+	pools, err := publisher.Node("n", node, publish.State{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := *pools[0].Slices[0].Spec.Devices[0].Attributes["productName"].StringValue
+	if want := "Topaz_XT_[Radeon_R7_M260/M265_/_M340/M360_/_M440/M445_/_530/535_"; name != want {
+		t.Errorf("the name is %q, want %q", name, want)
+	}
+}
+
 func TestNamesOfNodesBecomeNamesOfSlices(t *testing.T) {
 	publisher, err := publish.New(publish.Options{})
 	if err != nil {

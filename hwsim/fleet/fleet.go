@@ -60,9 +60,12 @@ func New(spec Spec) (*Fleet, error) {
 
 // order lists the instances.
 func (f *Fleet) order() {
+	next := map[string]int{} // a machine may be there more than once
 	for _, count := range f.spec.Machines {
-		for i := range count.Count {
-			f.instances = append(f.instances, instance{machine: count.Machine, index: i})
+		name := count.Machine.Name()
+		for range count.Count {
+			f.instances = append(f.instances, instance{machine: count.Machine, index: next[name]})
+			next[name]++
 		}
 	}
 	if f.spec.Shuffle {
@@ -77,7 +80,7 @@ func (f *Fleet) order() {
 // check goes through the fleet's names and labels, and through the slices of the
 // first instance of each machine.
 func (f *Fleet) check() error {
-	nodes, pools := map[string]bool{}, map[string]bool{}
+	taken := map[string]string{} // by a node or a fabric pool: both name pools of slices
 	published := map[*machine.Machine]bool{}
 	for _, instance := range f.instances {
 		made, place, err := f.make(instance)
@@ -87,10 +90,9 @@ func (f *Fleet) check() error {
 		first := !published[instance.machine]
 		published[instance.machine] = true
 		if made.Pool != nil {
-			if pools[made.Pool.Name] {
-				return f.twice("fabric pools", made.Pool.Name)
+			if err := f.take(taken, made.Pool.Name, "fabric pool"); err != nil {
+				return err
 			}
-			pools[made.Pool.Name] = true
 			for _, key := range slices.Sorted(maps.Keys(made.Pool.NodeLabels)) {
 				if problems := validation.IsValidLabelValue(made.Pool.NodeLabels[key]); len(problems) > 0 {
 					return fmt.Errorf("fleet: name: fabric pool %s would select nodes by %s=%q, which no label can be: %s",
@@ -105,10 +107,10 @@ func (f *Fleet) check() error {
 		}
 		for i := range made.Nodes {
 			node := &made.Nodes[i]
-			if nodes[node.Name] {
-				return f.twice("nodes", node.Name)
+			if err := f.take(taken, node.Name, "node"); err != nil {
+				return err
 			}
-			nodes[node.Name] = true
+			f.nodes++
 			at := place.of(node)
 			if _, err := f.object(&at, node.Hardware); err != nil {
 				return err
@@ -123,13 +125,22 @@ func (f *Fleet) check() error {
 			}
 		}
 	}
-	f.nodes = len(nodes)
 	return nil
 }
 
-func (f *Fleet) twice(what, name string) error {
-	return fmt.Errorf("fleet: name: two %s would be called %q: the template %q must tell instances apart, "+
-		"by .Machine and .Index or by .Number", what, name, f.spec.name())
+// take records who has a name, and fails if another has it.
+func (f *Fleet) take(taken map[string]string, name, what string) error {
+	other, ok := taken[name]
+	taken[name] = what
+	if !ok {
+		return nil
+	}
+	both := "two " + what + "s"
+	if other != what {
+		both = "a " + other + " and a " + what
+	}
+	return fmt.Errorf("fleet: name: %s would be called %q: the template %q must tell instances apart, "+
+		"by .Machine and .Index or by .Number", both, name, f.spec.name())
 }
 
 // NodeCount is how many nodes there are.

@@ -234,6 +234,35 @@ func TestBadSpecsAreRefusedBeforeAnythingIsMade(t *testing.T) {
 	}
 }
 
+func capacity(name corev1.ResourceName, n int64) corev1.ResourceList {
+	return corev1.ResourceList{name: *resource.NewQuantity(n, resource.DecimalSI)}
+}
+
+// The pools of a node and those of a fabric of its name would be one pool, with
+// slices of the same names.
+func TestNodesAndFabricPoolsDoNotShareNames(t *testing.T) {
+	s := spec(t, "l40s=1", "fabric-pool=1")
+	s.Name = "x-{{.Index}}"
+	_, err := fleet.New(s)
+	if err == nil || !strings.Contains(err.Error(), `a node and a fabric pool would be called "x-0"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAMachineCanBeThereTwice(t *testing.T) {
+	f, err := fleet.New(spec(t, "l40s=2", "t4=1", "l40s=1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for member := range f.Members() {
+		names = append(names, member.Node.Name)
+	}
+	if diff := cmp.Diff([]string{"l40s-0", "l40s-1", "t4-0", "l40s-2"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestCountsAreParsedStrictly(t *testing.T) {
 	for text, want := range map[string]string{
 		"dgx-h100=4000": "dgx-h100 4000", "l40s": "l40s 1",

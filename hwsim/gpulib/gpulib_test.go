@@ -263,3 +263,31 @@ func TestVGPUTypesAreCreatableInTheModeOfTheGPU(t *testing.T) {
 		}
 	}
 }
+
+// What nvml.h says of a device that "doesn't have MIG mode enabled".
+func TestThereAreNoInstancesToAskForWithoutMIGMode(t *testing.T) {
+	node := nodeWithMIG(t)
+	mig := node.GPUs[0].MIG
+	mig.Enabled, mig.Pending, mig.Instances = false, false, nil
+	library := gpulib.New(node)
+	if err := library.Init(); err != nil {
+		t.Fatal(err)
+	}
+	gpu := get[hardware.GPUDevice](t)(library.DeviceByIndex(0))
+	for name, call := range map[string]func() error{
+		"instances":          func() error { _, err := gpu.GPUInstances(19); return err },
+		"an instance":        func() error { _, err := gpu.GPUInstanceByID(0); return err },
+		"remaining capacity": func() error { _, err := gpu.GPUInstanceRemaining(19); return err },
+		"create":             func() error { _, err := gpu.CreateGPUInstance(19); return err },
+	} {
+		if err := call(); !errors.Is(err, hardware.ErrGPUNotSupported) {
+			t.Errorf("%s: %v, want that it is not supported", name, err)
+		}
+	}
+	if most := get[int](t)(gpu.MaxMIGDevices()); most != 0 {
+		t.Errorf("there can be %d MIG devices", most)
+	}
+	if profile := get[hardware.MIGProfile](t)(gpu.GPUInstanceProfile(hardware.GPUInstance1Slice)); profile.ID != 19 {
+		t.Errorf("the profile is %+v", profile)
+	}
+}

@@ -15,6 +15,16 @@ func mig(g *hardware.GPU) (*hardware.MIG, error) {
 	return g.MIG, nil
 }
 
+// enabled is the state of a GPU that is in MIG mode: NVML refuses questions about
+// instances of one that is not.
+func enabled(g *hardware.GPU) (*hardware.MIG, error) {
+	m, err := mig(g)
+	if err == nil && !m.Enabled {
+		err = fmt.Errorf("MIG is not enabled: %w", hardware.ErrGPUNotSupported)
+	}
+	return m, err
+}
+
 // profile of the GPU by its hardware ID.
 func profile(g *hardware.GPU, id int) (*hardware.MIGProfile, error) {
 	m, err := mig(g)
@@ -72,10 +82,11 @@ func (d *gpuDevice) GPUInstanceRemaining(profileID int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if !g.MIG.Enabled {
-			return 0, fmt.Errorf("MIG is not enabled: %w", hardware.ErrGPUNotSupported)
+		m, err := enabled(g)
+		if err != nil {
+			return 0, err
 		}
-		return remaining(g.MIG, p), nil
+		return remaining(m, p), nil
 	})
 }
 
@@ -88,7 +99,12 @@ func (d *gpuDevice) CreateGPUInstanceAt(profileID int, placement hardware.Placem
 }
 
 func (d *gpuDevice) createInstance(call string, profileID int, at *hardware.Placement) (hardware.GPUInstance, error) {
-	if _, err := answer(d, call, func(g *hardware.GPU) (*hardware.MIGProfile, error) { return profile(g, profileID) }); err != nil {
+	if _, err := answer(d, call, func(g *hardware.GPU) (*hardware.MIG, error) {
+		if _, err := profile(g, profileID); err != nil {
+			return nil, err
+		}
+		return enabled(g)
+	}); err != nil {
 		return nil, err
 	}
 	id, err := d.library.backend.CreateGPUInstance(d.address, profileID, at)
@@ -103,8 +119,12 @@ func (d *gpuDevice) GPUInstances(profileID int) ([]hardware.GPUInstance, error) 
 		if _, err := profile(g, profileID); err != nil {
 			return nil, err
 		}
+		m, err := enabled(g)
+		if err != nil {
+			return nil, err
+		}
 		var handles []hardware.GPUInstance
-		for _, instance := range g.MIG.Instances {
+		for _, instance := range m.Instances {
 			if instance.ProfileID == profileID {
 				handles = append(handles, &gpuInstance{*d, instance.ID})
 			}
@@ -114,11 +134,15 @@ func (d *gpuDevice) GPUInstances(profileID int) ([]hardware.GPUInstance, error) 
 }
 
 func (d *gpuDevice) GPUInstanceByID(id int) (hardware.GPUInstance, error) {
-	instance := &gpuInstance{*d, id}
-	if _, err := instance.state("GPU instance by ID"); err != nil {
-		return nil, err
-	}
-	return instance, nil
+	return answer(d, "GPU instance by ID", func(g *hardware.GPU) (hardware.GPUInstance, error) {
+		if _, err := enabled(g); err != nil {
+			return nil, err
+		}
+		if _, err := findInstance(g, id); err != nil {
+			return nil, err
+		}
+		return &gpuInstance{*d, id}, nil
+	})
 }
 
 // gpuInstance is the handle of a GPU instance.

@@ -28,11 +28,11 @@ func migDevices(g *hardware.GPU) []migState {
 }
 
 // MaxMIGDevices is the number of the smallest instances, each with one compute
-// instance; 0 for a GPU that cannot be partitioned, as in NVML.
+// instance; 0 for a GPU that is not in MIG mode or has none, as in NVML.
 func (d *gpuDevice) MaxMIGDevices() (int, error) {
 	return answer(d, "maximum of MIG devices", func(g *hardware.GPU) (int, error) {
 		most := len(migDevices(g))
-		if g.MIG != nil {
+		if g.MIG != nil && g.MIG.Enabled {
 			for _, p := range g.MIG.Profiles {
 				most = max(most, p.MaxInstances, p.ComputeSlices)
 			}

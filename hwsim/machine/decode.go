@@ -61,7 +61,7 @@ func (p *problems) parse(text []byte) (body ast.Node) {
 			body = nil
 		}
 	}()
-	tokens := lexer.Tokenize(string(text))
+	tokens := lexer.Tokenize(strings.TrimPrefix(string(text), "\ufeff")) // some editors begin files with it
 	if at, deep := tooDeep(tokens); deep {
 		p.addAt(at, "", fmt.Sprintf("is nested deeper than %d levels", maxDepth))
 		return nil

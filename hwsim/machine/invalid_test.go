@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/cockroachdb/datadriven"
 )
@@ -38,6 +39,26 @@ func TestProblemsAreBounded(t *testing.T) {
 	}
 	if want := "my.yaml: and 150 more"; !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("the error does not end with %q:\n%v", want, err)
+	}
+}
+
+func TestProblemsQuoteOnlyTheEndsOfLongTexts(t *testing.T) {
+	long := strings.Repeat("ü", maxFileBytes/4)
+	for _, text := range []string{"name: " + long, long + ": a", "name: a\nkind: " + long} {
+		_, err := Parse("my.yaml", []byte(text))
+		if err == nil || len(err.Error()) > 3*maxMessage || !utf8.ValidString(err.Error()) {
+			t.Errorf("%.20s…: %.3000v", text, err)
+		}
+	}
+}
+
+func TestAByteOrderMarkIsNoPartOfTheFirstField(t *testing.T) {
+	text, err := machineFiles.ReadFile("machines/t4.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse("my.yaml", append([]byte("\ufeff"), text...)); err != nil {
+		t.Error(err)
 	}
 }
 

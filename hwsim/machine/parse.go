@@ -2,6 +2,7 @@ package machine
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,6 +118,8 @@ func (m *Machine) buildRack(p *problems, path string, embedded *modelSet) {
 		}
 		if len(file.NodeName) > maxName {
 			p.add(at+".nodeName", "is longer than %d characters", maxName)
+		} else if name := strings.NewReplacer("{rack}", "r", "{place}", "00").Replace(file.NodeName); name != "" && !nodeNameForm.MatchString(name) {
+			p.add(at+".nodeName", "%q is not the name of a node: it has lower-case letters, digits, dots and dashes, the last two between others", file.NodeName)
 		}
 		if count += max(0, file.Count); count > maxCount {
 			p.add(at+".count", "makes more than %d nodes", maxCount)
@@ -157,14 +160,30 @@ func (m *Machine) checkNodeNames(p *problems, path string) {
 	}
 }
 
+// maxDomain is the longest domain before the name in a label's key.
+const maxDomain = 253
+
+// Names as Kubernetes has them.
+var (
+	nodeNameForm   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	labelKeyForm   = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
+	labelValueForm = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
+)
+
 // buildPool makes the devices of a pool.
 func (m *Machine) buildPool(p *problems, path string) {
 	if len(m.file.Devices) == 0 {
 		p.add(field(path, "devices"), "is missing: a pool has devices")
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.file.NodeLabels)) {
-		if key == "" || len(key) > 2*maxName {
+		if !labelKeyForm.MatchString(key) || len(key[strings.Index(key, "/")+1:]) > maxName || len(key) > maxDomain+1+maxName {
 			p.add(field(path, "nodeLabels"), "%q is not the key of a label", key)
+			continue
+		}
+		value := strings.ReplaceAll(m.file.NodeLabels[key], "{pool}", "p")
+		if len(value) > maxName || value != "" && !labelValueForm.MatchString(value) {
+			p.add(field(path, "nodeLabels")+"."+key, "%q is not the value of a label: it has at most %d letters, digits, dots, dashes and underscores, "+
+				"the last three between others", m.file.NodeLabels[key], maxName)
 		}
 	}
 	names := map[string]bool{}

@@ -73,7 +73,19 @@ func (p *problems) addAt(at place, path, message string) {
 		p.omitted++
 		return
 	}
-	p.list = append(p.list, Problem{at.line, at.column, path, message})
+	p.list = append(p.list, Problem{at.line, at.column, shorten(path), shorten(message)})
+}
+
+// maxMessage bounds what is said of one problem, which may quote the file.
+const maxMessage = 1000
+
+// shorten cuts out the middle of a text that is too long: what is wrong stands at
+// its ends.
+func shorten(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxMessage/2], "") + "…" + strings.ToValidUTF8(text[len(text)-maxMessage/2:], "")
 }
 
 // place finds the field, or the closest one around it that the file has.

@@ -33,6 +33,9 @@ func Write(dir string, node *hardware.Node) error {
 	if err != nil {
 		return fmt.Errorf("surface of a node: %w", err)
 	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // what a link leads to is replaced, not the link
+	}
 	work, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-*")
 	if err != nil {
 		return fmt.Errorf("surface of a node: %w", err)

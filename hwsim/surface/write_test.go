@@ -194,3 +194,21 @@ func TestDeviceNodesAreTextOfOneForm(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatALinkLeadsToIsReplacedNotTheLink(t *testing.T) {
+	parent, nodes := t.TempDir(), fixedNodes()
+	dir, link := filepath.Join(parent, "node"), filepath.Join(parent, "link")
+	if err := surface.Write(dir, nodes["mig"]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("node", link); err != nil {
+		t.Fatal(err)
+	}
+	roundTrip(t, link, nodes["sriov"])
+	if target, err := os.Readlink(link); err != nil || target != "node" {
+		t.Errorf("the link leads to %q, %v", target, err)
+	}
+	if left := entries(t, parent); !slices.Equal(left, []string{"link", "node"}) {
+		t.Errorf("there are %q", left)
+	}
+}

@@ -25,7 +25,7 @@ import (
 // Discover initializes the library and shuts it down again; both count, so a
 // caller's own handles stay valid.
 func Discover(host Host, gpus GPULibrary) (*Node, error) {
-	d := discovery{files: files{host}, node: &Node{}, virtual: map[string][]PCIAddress{}, used: map[PCIAddress]bool{}}
+	d := discovery{files: files{host}, node: &Node{}, virtual: map[string]virtualFunctions{}, used: map[PCIAddress]bool{}}
 	if err := d.readBus(); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ type discovery struct {
 	paths map[PCIAddress]string // of a function's directory below the root
 	names *pciNames             // nil until it is needed
 	// virtual holds the virtual functions of the directories that were asked for.
-	virtual map[string][]PCIAddress
+	virtual map[string]virtualFunctions
 	// used holds the functions that are a device of the Node.
 	used map[PCIAddress]bool
 }

@@ -3,6 +3,7 @@ package hardware
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strconv"
@@ -12,11 +13,23 @@ import (
 // files reads the small files of sysfs and procfs.
 type files struct{ host Host }
 
+// maxFileBytes bounds what is read of a file. Those of sysfs have at most a page,
+// and those of procfs that are read here little more.
+const maxFileBytes = 1 << 20
+
 // text is the content without the line break at its end.
 func (f files) text(name string) (string, error) {
-	data, err := fs.ReadFile(f.host, name)
+	file, err := f.host.Open(name)
 	if err != nil {
 		return "", err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err != nil {
+		return "", err
+	}
+	if len(data) > maxFileBytes {
+		return "", fmt.Errorf("%s has more than %d bytes", name, maxFileBytes)
 	}
 	return strings.TrimSpace(string(data)), nil
 }

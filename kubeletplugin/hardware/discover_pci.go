@@ -159,19 +159,31 @@ func (d *discovery) sriov(address PCIAddress, dir string) (*SRIOV, error) {
 	return &SRIOV{TotalVFs: int(total), VFs: vfs}, nil
 }
 
-// virtualFunctions reads the links virtfn0, virtfn1… of a physical function's
-// directory, once: each of its virtual functions asks. The kernel numbers them
-// without gaps.
-func (d *discovery) virtualFunctions(dir string) (vfs []PCIAddress, err error) {
-	if known, ok := d.virtual[dir]; ok {
-		return slices.Clone(known), nil
+// virtualFunctions is what a physical function's directory says of them.
+type virtualFunctions struct {
+	list []PCIAddress
+	err  error
+}
+
+// virtualFunctions reads a physical function's directory once, also where that
+// fails: each of its virtual functions asks.
+func (d *discovery) virtualFunctions(dir string) ([]PCIAddress, error) {
+	known, ok := d.virtual[dir]
+	if !ok {
+		known.list, known.err = d.readVirtualFunctions(dir)
+		d.virtual[dir] = known
 	}
+	return slices.Clone(known.list), known.err
+}
+
+// readVirtualFunctions reads the links virtfn0, virtfn1… The kernel numbers them
+// without gaps.
+func (d *discovery) readVirtualFunctions(dir string) (vfs []PCIAddress, err error) {
 	for {
 		link := path.Join(dir, fmt.Sprintf("virtfn%d", len(vfs)))
 		target, err := d.target(link)
 		if errors.Is(err, fs.ErrNotExist) {
-			d.virtual[dir] = vfs
-			return slices.Clone(vfs), nil
+			return vfs, nil
 		}
 		if err != nil {
 			return nil, err

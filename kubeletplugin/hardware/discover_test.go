@@ -2,10 +2,13 @@ package hardware_test
 
 import (
 	"errors"
+	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
@@ -180,4 +183,56 @@ func TestABusThatCannotBeReadGivesNoNode(t *testing.T) {
 	if node != nil || err == nil {
 		t.Errorf("node %+v, error %v", node, err)
 	}
+}
+
+func TestAHugeFileIsAnErrorOfItsDevice(t *testing.T) {
+	host := hostOf(machine)
+	const vendor = "sys/devices/pci0000:15/0000:15:01.0/0000:18:00.0/vendor"
+	host.files[vendor] = &fstest.MapFile{Data: make([]byte, 1<<20+1)}
+	_, err := hardware.Discover(host, nil)
+	if want := vendor + " has more than 1048576 bytes"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want one with %q", err, want)
+	}
+}
+
+// Each virtual function asks for its physical function's list, which is read once
+// even if it is broken: a card can have thousands.
+func TestABrokenListOfVirtualFunctionsIsReadOnce(t *testing.T) {
+	const n = 200
+	var files strings.Builder
+	function := func(address string) {
+		fmt.Fprintf(&files, "sys/bus/pci/devices/%[1]s -> ../../../devices/pci0000:15/%[1]s\n", address)
+		for _, file := range []string{"vendor = 0x15b3", "device = 0x101d", "class = 0x020000"} {
+			fmt.Fprintf(&files, "sys/devices/pci0000:15/%s/%s\n", address, file)
+		}
+	}
+	function("0000:16:00.0")
+	files.WriteString("sys/devices/pci0000:15/0000:16:00.0/sriov_totalvfs = 256\n")
+	for i := range n {
+		vf := fmt.Sprintf("0000:17:%02x.%x", i/8, i%8)
+		function(vf)
+		fmt.Fprintf(&files, "sys/devices/pci0000:15/0000:16:00.0/virtfn%d -> ../%s\n", i, vf)
+		fmt.Fprintf(&files, "sys/devices/pci0000:15/%s/physfn -> ../0000:16:00.0\n", vf)
+	}
+	fmt.Fprintf(&files, "sys/devices/pci0000:15/0000:16:00.0/virtfn%d -> ../nothing\n", n)
+	host := &countingHost{textHost: hostOf(files.String())}
+	if _, err := hardware.Discover(host, nil); err == nil {
+		t.Error("the broken link is no error")
+	}
+	if host.virtual > n+1 {
+		t.Errorf("%d links to virtual functions were read, of %d", host.virtual, n+1)
+	}
+}
+
+// countingHost counts how often a link to a virtual function is read.
+type countingHost struct {
+	textHost
+	virtual int
+}
+
+func (h *countingHost) ReadLink(name string) (string, error) {
+	if strings.HasPrefix(path.Base(name), "virtfn") {
+		h.virtual++
+	}
+	return h.textHost.ReadLink(name)
 }

@@ -72,6 +72,9 @@ type GPUDevice interface {
 	// GPUInstanceProfile fails with ErrGPUNotSupported for kinds that the model
 	// lacks (nvmlDeviceGetGpuInstanceProfileInfoV).
 	GPUInstanceProfile(kind GPUInstanceProfileKind) (MIGProfile, error)
+	// Unless the GPU is in MIG mode, the calls for instances fail with
+	// ErrGPUNotSupported.
+
 	// GPUInstanceRemaining is how many more instances of a profile fit now
 	// (nvmlDeviceGetGpuInstanceRemainingCapacity).
 	GPUInstanceRemaining(profileID int) (int, error)
@@ -87,7 +90,8 @@ type GPUDevice interface {
 
 	// MIG devices: the compute instances of a GPU.
 
-	// MaxMIGDevices bounds the index of MIGDeviceByIndex (nvmlDeviceGetMaxMigDeviceCount).
+	// MaxMIGDevices bounds the index of MIGDeviceByIndex; 0 unless the GPU is in MIG
+	// mode (nvmlDeviceGetMaxMigDeviceCount).
 	MaxMIGDevices() (int, error)
 	// MIGDeviceByIndex fails with ErrGPUNotFound for indexes that are free
 	// (nvmlDeviceGetMigDeviceHandleByIndex).

@@ -46,7 +46,7 @@ func (p *Publisher) amdGPUs(node *hardware.Node) ([]group, error) {
 func (p *Publisher) amdAttributes(gpu *hardware.AMDGPU, index int, node *hardware.Node) (attributes, error) {
 	a := attributes{
 		"deviceID":    text(fmt.Sprintf("0x%04x", gpu.IDs.Device)),
-		"productName": text(strings.ReplaceAll(gpu.ProductName, " ", "_")),
+		"productName": description(strings.ReplaceAll(gpu.ProductName, " ", "_")),
 	}
 	if gpu.DriverVersion != "" {
 		v, err := version(gpu.DriverVersion)

@@ -134,6 +134,9 @@ func (c *checker) device(d *resourceapi.Device) (field string, err error) {
 		if problem := c.nameProblem(string(name)); problem != "" {
 			return "capacity", fmt.Errorf("%q: %s", name, problem)
 		}
+		if capacity.Value.Sign() < 0 { // also what is too large for a quantity of bytes
+			return "capacity[" + string(name) + "]", fmt.Errorf("%s is negative, or 8 EiB and more", &capacity.Value)
+		}
 		if capacity.RequestPolicy != nil {
 			if err := checkPolicy(shared, &capacity); err != nil {
 				return "capacity[" + string(name) + "].requestPolicy", err

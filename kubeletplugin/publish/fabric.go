@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
@@ -34,6 +35,13 @@ func (p *Publisher) Fabric(fabric *hardware.FabricPool, state State) ([]Pool, er
 	}
 	if len(fabric.NodeLabels) == 0 {
 		return nil, &Error{Pool: fabric.Name, Field: "nodeSelector", Err: errors.New("labels of the nodes that the fabric reaches are missing")}
+	}
+	for _, key := range sorted(fabric.NodeLabels) {
+		problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(fabric.NodeLabels[key])...)
+		if len(problems) > 0 {
+			return nil, &Error{Pool: fabric.Name, Field: "nodeSelector[" + key + "]",
+				Err: fmt.Errorf("%q=%q is not a label: %s", key, fabric.NodeLabels[key], problems[0])}
+		}
 	}
 	drivers := map[string]string{"gpu": p.options.Drivers.GPU, "fpga": p.options.Drivers.FPGA, "nic": p.options.Drivers.NIC}
 	var pools []*pool

@@ -150,6 +150,8 @@ func TestWhatCannotBePublishedIsNamed(t *testing.T) {
 		{wide, publish.Options{Features: features, MIG: publish.MIGDynamic, Minor: 34},
 			"node node-1: driver gpu.dray.dev: device gpu-0-mig-2g1gb-3-6: too many devices or counters: it does not fit into the slice of " +
 				"counter set gpu-0-counter-set, and Kubernetes 1.34 wants all who consume a set beside it"},
+		{change("dgx-h100", func(n *hardware.Node) { n.GPUs[0].MemoryBytes = 1 << 63 }), publish.Options{},
+			"node node-1: driver gpu.dray.dev: device gpu-4: capacity[memory]: -9223372036854775808 is negative, or 8 EiB and more"},
 		{partitions(1, 26), dynamic,
 			"node node-1: driver gpu.dray.dev: sharedCounters[gpu-0-counter-set].counters: there are 33, which is not from 1 to 32"},
 	} {
@@ -163,6 +165,24 @@ func TestWhatCannotBePublishedIsNamed(t *testing.T) {
 		}
 		if e := (*publish.Error)(nil); !errors.As(err, &e) || e.Node != "node-1" {
 			t.Errorf("%v is not an Error of the node", err)
+		}
+	}
+}
+
+func TestLabelsOfFabricsThatNoNodeCanHaveAreRefused(t *testing.T) {
+	publisher, err := publish.New(publish.Options{Features: publish.DefaultFeatures()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ key, value, want string }{
+		{"a b/c", "x", `pool f: nodeSelector[a b/c]: "a b/c"="x" is not a label: `},
+		{"a", "-x", `pool f: nodeSelector[a]: "a"="-x" is not a label: `},
+		{"a", strings.Repeat("x", 64), "pool f: nodeSelector[a]: "},
+	} {
+		_, err := publisher.Fabric(&hardware.FabricPool{Name: "f", NodeLabels: map[string]string{"ok": "", c.key: c.value},
+			Devices: []hardware.FabricDevice{{Name: "d", Type: "gpu"}}}, publish.State{})
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("the error is %v, want %s", err, c.want)
 		}
 	}
 }
@@ -188,6 +208,25 @@ func TestOptionsThatContradictThemselvesAreRefused(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || errors.Is(err, publish.ErrNotKept) != c.notKept {
 			t.Errorf("the error is %v, want %s", err, c.want)
 		}
+	}
+}
+
+// Where a GPU has no name of its own, its name in the PCI ID database stands for
+// it, and some of those are longer than a value may be.
+func TestLongNamesOfAMDGPUsAreCut(t *testing.T) {
+	publisher, err := publish.New(publish.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := &hardware.Node{AMDGPUs: []hardware.AMDGPU{{Render: 128, MemoryBytes: 2 << 30,
+		ProductName: "Topaz XT [Radeon R7 M260/M265 / M340/M360 / M440/M445 / 530/535 / 620/625 Mobile]"}}}
+	pools, err := publisher.Node("n", node, publish.State{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := *pools[0].Slices[0].Spec.Devices[0].Attributes["productName"].StringValue
+	if want := "Topaz_XT_[Radeon_R7_M260/M265_/_M340/M360_/_M440/M445_/_530/535_"; name != want {
+		t.Errorf("the name is %q, want %q", name, want)
 	}
 }
 

@@ -40,9 +40,6 @@ func newSurfaces() *cobra.Command {
 			if id.Name == "" {
 				id.Name = machines[0].Name()
 			}
-			if problems := validation.IsDNS1123Subdomain(id.Name); len(problems) > 0 {
-				return usageError{fmt.Errorf("--name is %q: no node can be called that: %s", id.Name, problems[0])}
-			}
 			written, err := writeSurfaces(machines[0], id, dir)
 			for _, node := range written {
 				fmt.Fprintf(c.OutOrStdout(), "%s: node %s\n", node.dir, node.name)
@@ -66,8 +63,14 @@ func writeSurfaces(m *machine.Machine, id machine.Identity, dir string) ([]writt
 	if m.Kind() == machine.PoolKind {
 		return nil, fmt.Errorf("machine %s is a pool: no node has its devices, so there is nothing to read", m.Name())
 	}
+	nodes := m.Instantiate(id).Nodes
+	for _, node := range nodes { // before any is written; the name of a rack's node is that of a directory
+		if problems := validation.IsDNS1123Subdomain(node.Name); len(problems) > 0 {
+			return nil, usageError{fmt.Errorf("--name is %q, and would name the node %q: %s", id.Name, node.Name, problems[0])}
+		}
+	}
 	var done []written
-	for _, node := range m.Instantiate(id).Nodes {
+	for _, node := range nodes {
 		to := dir
 		if m.Kind() == machine.RackKind {
 			to = filepath.Join(dir, node.Name)

@@ -12,10 +12,13 @@ import (
 // Host is the files of a machine, relative to its root: "sys/bus/pci/devices",
 // "proc/devices", "dev/nvidia0". Links are relative, or absolute within the root.
 type Host interface {
-	// Open, ReadLink and Lstat; fs.ReadFile and fs.ReadDir work on it.
+	// Open, ReadLink and Lstat; fs.ReadFile and fs.ReadDir work on it. Open never
+	// waits: of what is neither a regular file nor a directory, such as a pipe, it
+	// says fs.ErrInvalid.
 	fs.ReadLinkFS
 	// WriteFile writes to a file that is there already, such as sriov_numvfs, in
-	// one write; the kernel's errno comes back in the error.
+	// one write; the kernel's errno comes back in the error. What Open refuses, it
+	// refuses too.
 	WriteFile(name string, data []byte) error
 	// DeviceNode describes the file as a device node.
 	DeviceNode(name string) (DeviceNode, error)
@@ -54,7 +57,32 @@ func (h *hostDir) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return os.Open(real)
+	return openPlain(name, real, os.O_RDONLY)
+}
+
+// openPlain opens what is a regular file or a directory. Of anything else it says
+// fs.ErrInvalid: a pipe would wait for another process, and a device node does
+// things when it is opened. It looks before, so as not to open those, and after,
+// because the file may be another by then.
+func openPlain(name, real string, flag int) (*os.File, error) {
+	plain := func(info fs.FileInfo, err error) error {
+		if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			err = &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("it is neither a file nor a directory: %w", fs.ErrInvalid)}
+		}
+		return err
+	}
+	if err := plain(os.Stat(real)); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(real, flag|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := plain(f.Stat()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 func (h *hostDir) ReadLink(name string) (string, error) {
@@ -78,7 +106,7 @@ func (h *hostDir) WriteFile(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(real, os.O_WRONLY, 0)
+	f, err := openPlain(name, real, os.O_WRONLY)
 	if err != nil {
 		return err
 	}

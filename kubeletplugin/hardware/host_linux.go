@@ -11,6 +11,9 @@ import (
 
 const errTooManyLinks = syscall.ELOOP
 
+// openFlags keep an open from waiting for the other end of a pipe.
+const openFlags = unix.O_NONBLOCK
+
 func (h *hostDir) DeviceNode(name string) (DeviceNode, error) {
 	real, err := h.resolve("stat", name, true)
 	if err != nil {

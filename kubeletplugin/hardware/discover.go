@@ -3,7 +3,9 @@ package hardware
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
+	"strings"
 )
 
 // Discover reads what devices the machine has. It takes
@@ -18,14 +20,18 @@ import (
 //   - FPGA cards of Intel's DFL and of AMD's XRT and AMI drivers.
 //
 // One broken device does not hide the others: it is left out, and the error is
-// all the DeviceErrors, joined, beside a Node that a driver can go on with. The
-// Node is nil only if the PCI bus cannot be read at all. It is valid in the
-// sense of Validate whatever the files contain, and its lists are nil if empty.
+// all the DeviceErrors, joined, beside a Node that a driver can go on with. A
+// file that is there and cannot be read is such an error as well, with the file
+// as its Field, even where the device can do without it. The Node is nil only if
+// the PCI bus cannot be read at all. It is valid in the sense of Validate
+// whatever the files contain, and its lists are nil if empty.
 //
 // Discover initializes the library and shuts it down again; both count, so a
 // caller's own handles stay valid.
 func Discover(host Host, gpus GPULibrary) (*Node, error) {
-	d := discovery{files: files{host}, node: &Node{}, virtual: map[string]virtualFunctions{}, used: map[PCIAddress]bool{}}
+	d := &discovery{node: &Node{}, virtual: map[string]virtualFunctions{},
+		used: map[PCIAddress]bool{}, failed: map[PCIAddress]bool{}, reported: map[string]bool{}}
+	d.files = files{host, d.reportFile}
 	if err := d.readBus(); err != nil {
 		return nil, err
 	}
@@ -52,11 +58,34 @@ type discovery struct {
 	virtual map[string]virtualFunctions
 	// used holds the functions that are a device of the Node.
 	used map[PCIAddress]bool
+	// failed holds those that are no FPGA card because of an error.
+	failed map[PCIAddress]bool
+	// reported holds the files that cannot be read.
+	reported map[string]bool
 }
 
 // report records an error of one device.
 func (d *discovery) report(device, field string, err error) {
 	d.errs = append(d.errs, &DeviceError{device, field, err})
+}
+
+// reportFile records once that a file cannot be read, as an error of the PCI
+// function in whose directory it is, or of the host.
+func (d *discovery) reportFile(name string, err error) {
+	if d.reported[name] {
+		return
+	}
+	d.reported[name] = true
+	device := "host"
+	for element := range strings.SplitSeq(name, "/") {
+		if address, err := ParsePCIAddress(element); err == nil {
+			device = at("pci function", address) // the last one: others are bridges
+		}
+	}
+	if of := (*fs.PathError)(nil); errors.As(err, &of) {
+		err = of.Err // its name is the field
+	}
+	d.report(device, name, err)
 }
 
 func (d *discovery) sort() {

@@ -38,12 +38,15 @@ func (d *discovery) readAMDGPUs() {
 	units := d.kfdUnits()
 	for _, address := range d.bus {
 		dir := d.paths[address]
-		driver, _ := d.target(path.Join(dir, "driver"))
-		vendor, _ := d.number(path.Join(dir, "vendor"), 16, nil)
 		card, hasCard := cards[address]
 		render, hasRender := renders[address]
-		if path.Base(driver) != "amdgpu" || vendor != amdVendor || !hasCard || !hasRender || d.used[address] {
+		if !hasCard || !hasRender || d.used[address] {
 			continue
+		}
+		driver, driverErr := d.driver(dir)
+		vendor, vendorErr := d.number(path.Join(dir, "vendor"), 16, nil)
+		if driverErr == nil && driver != "amdgpu" || vendorErr == nil && vendor != amdVendor {
+			continue // of one that cannot be told, reading it says why
 		}
 		gpu, err := d.amdGPU(address, units[slotOf(address)])
 		if err != nil {

@@ -8,10 +8,32 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
-// files reads the small files of sysfs and procfs.
-type files struct{ host Host }
+// files reads the small files of sysfs and procfs. What need not be there is
+// passed over only if it is not there; if it cannot be read, unread is told.
+type files struct {
+	host   Host
+	unread func(name string, err error)
+}
+
+// isAbsent says whether a file is not there, or is one of sysfs that has nothing
+// to say now: the speed of a link that is down is EINVAL or ENODEV, the port name
+// of a driver without one EOPNOTSUPP, the function of a port in reset EBUSY.
+func isAbsent(err error) bool {
+	for _, absent := range [...]error{fs.ErrNotExist, syscall.EINVAL, syscall.ENODEV, syscall.EOPNOTSUPP, syscall.EBUSY} {
+		if errors.Is(err, absent) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNoLink says whether a file is not there or no link.
+func isNoLink(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.EINVAL)
+}
 
 // maxFileBytes bounds what is read of a file. Those of sysfs have at most a page,
 // and those of procfs that are read here little more.
@@ -34,12 +56,14 @@ func (f files) text(name string) (string, error) {
 	return strings.TrimSpace(string(data)), nil
 }
 
-// optional is the content of a file that need not be there, or that the kernel
-// refuses to show at the moment, as it does with the speed of a link that is
-// down; then it is empty.
+// optional is the content of a file that need not be there or have something to
+// say; then it is empty.
 func (f files) optional(name string) string {
 	text, err := f.text(name)
 	if err != nil {
+		if !isAbsent(err) {
+			f.unread(name, err)
+		}
 		return ""
 	}
 	return text
@@ -82,9 +106,21 @@ func (f files) target(name string) (string, error) {
 	return strings.TrimPrefix(path.Clean(link), "/"), nil
 }
 
+// optionalTarget is where a link leads that need not be there.
+func (f files) optionalTarget(name string) (target string, ok bool) {
+	target, err := f.target(name)
+	if err != nil && !isNoLink(err) {
+		f.unread(name, err)
+	}
+	return target, err == nil
+}
+
 // exists says whether there is such a file.
 func (f files) exists(name string) bool {
 	_, err := f.host.Lstat(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f.unread(name, err)
+	}
 	return err == nil
 }
 
@@ -92,6 +128,9 @@ func (f files) exists(name string) bool {
 func (f files) list(dir string) []string {
 	entries, err := fs.ReadDir(f.host, dir)
 	if err != nil {
+		if !isAbsent(err) {
+			f.unread(dir, err)
+		}
 		return nil
 	}
 	names := make([]string, len(entries))
@@ -116,8 +155,8 @@ func (f files) class(class string) []classEntry {
 	var entries []classEntry
 	dir := path.Join("sys/class", class)
 	for _, entry := range f.list(dir) {
-		target, err := f.target(path.Join(dir, entry))
-		if err != nil {
+		target, ok := f.optionalTarget(path.Join(dir, entry))
+		if !ok {
 			continue
 		}
 		elements := strings.Split(target, "/")

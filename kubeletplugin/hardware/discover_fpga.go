@@ -21,11 +21,11 @@ func (d *discovery) readFPGAs() {
 	d.readDFLCards()
 	for _, address := range d.bus {
 		dir := d.paths[address]
-		driver, _ := d.target(path.Join(dir, "driver"))
+		driver, _ := d.driver(dir)
 		switch {
 		case d.exists(path.Join(dir, "user_pf")):
 			d.addFPGA(address, d.xrtCard)
-		case path.Base(driver) == "ami":
+		case driver == "ami":
 			if user, ok := d.neighbour(address, nil); ok {
 				d.addFPGA(user, func(card *FPGA) error { return d.amiCard(card, address) })
 			} else {
@@ -36,9 +36,10 @@ func (d *discovery) readFPGAs() {
 	d.readFPGAVirtualFunctions()
 }
 
-// addFPGA reads the function, and then the rest of the card.
+// addFPGA reads the function, and then the rest of the card. It does so once,
+// also where that fails: each function in a slot may lead to it.
 func (d *discovery) addFPGA(address PCIAddress, read func(*FPGA) error) {
-	if d.used[address] {
+	if d.used[address] || d.failed[address] {
 		return
 	}
 	function, err := d.function(address)
@@ -47,6 +48,7 @@ func (d *discovery) addFPGA(address PCIAddress, read func(*FPGA) error) {
 		err = read(&card)
 	}
 	if err != nil {
+		d.failed[address] = true
 		d.report(at("fpga", address), "", err)
 		return
 	}
@@ -236,8 +238,8 @@ func (d *discovery) readFPGAVirtualFunctions() {
 		cards[card.Address] = &card
 	}
 	for _, address := range d.bus {
-		target, err := d.target(path.Join(d.paths[address], "physfn"))
-		if err != nil {
+		target, ok := d.optionalTarget(path.Join(d.paths[address], "physfn"))
+		if !ok {
 			continue
 		}
 		physical, err := ParsePCIAddress(path.Base(target))

@@ -101,10 +101,11 @@ func (d *discovery) location(dir string, f *PCIFunction) error {
 		}
 		f.NUMANode = d.numaNode(f.Address, int(node))
 	}
-	if driver, err := d.target(path.Join(dir, "driver")); err == nil {
-		f.Driver = path.Base(driver)
+	var err error
+	if f.Driver, err = d.driver(dir); err != nil {
+		return err
 	}
-	if group, err := d.target(path.Join(dir, "iommu_group")); err == nil {
+	if group, ok := d.optionalTarget(path.Join(dir, "iommu_group")); ok {
 		number, ok := suffixNumber(path.Base(group), "")
 		if !ok {
 			return fmt.Errorf("%s/iommu_group leads to %s, which must end in the number of a group", dir, group)
@@ -112,6 +113,19 @@ func (d *discovery) location(dir string, f *PCIFunction) error {
 		f.IOMMUGroup = number
 	}
 	return nil
+}
+
+// driver is the name of a function's driver, or empty.
+func (d *discovery) driver(dir string) (string, error) {
+	target, ok := d.optionalTarget(path.Join(dir, "driver"))
+	if !ok {
+		return "", nil
+	}
+	drivers, name := path.Split(target)
+	if path.Base(drivers) != "drivers" {
+		return "", fmt.Errorf("%s/driver leads to /%s, which must be a directory in one called drivers", dir, target)
+	}
+	return name, nil
 }
 
 // numaNode is the node, or none if the machine has no such node: a device is
@@ -130,7 +144,7 @@ func (d *discovery) numaNode(address PCIAddress, id int) int {
 
 // sriov is nil for a function without part in it.
 func (d *discovery) sriov(address PCIAddress, dir string) (*SRIOV, error) {
-	if pf, err := d.target(path.Join(dir, "physfn")); err == nil {
+	if pf, ok := d.optionalTarget(path.Join(dir, "physfn")); ok {
 		physical, err := ParsePCIAddress(path.Base(pf))
 		if err != nil {
 			return nil, fmt.Errorf("%s/physfn: %w", dir, err)
@@ -141,7 +155,7 @@ func (d *discovery) sriov(address PCIAddress, dir string) (*SRIOV, error) {
 		}
 		index := slices.Index(vfs, address)
 		if index < 0 {
-			return nil, fmt.Errorf("%s/physfn: no link virtfnN of %s leads back", dir, physical)
+			return nil, fmt.Errorf("%s/physfn: of the %d links virtfn0, virtfn1… of %s none leads back", dir, len(vfs), physical)
 		}
 		return &SRIOV{PhysicalFunction: &physical, Index: index}, nil
 	}
@@ -177,12 +191,17 @@ func (d *discovery) virtualFunctions(dir string) ([]PCIAddress, error) {
 }
 
 // readVirtualFunctions reads the links virtfn0, virtfn1… The kernel numbers them
-// without gaps.
+// without gaps: what is behind one is left out and reported.
 func (d *discovery) readVirtualFunctions(dir string) (vfs []PCIAddress, err error) {
 	for {
 		link := path.Join(dir, fmt.Sprintf("virtfn%d", len(vfs)))
 		target, err := d.target(link)
 		if errors.Is(err, fs.ErrNotExist) {
+			for _, name := range d.list(dir) {
+				if n, ok := suffixNumber(name, "virtfn"); ok && n > len(vfs) {
+					d.reportFile(link, fmt.Errorf("it is missing, while there is %s; virtual functions from there on are left out", name))
+				}
+			}
 			return vfs, nil
 		}
 		if err != nil {
@@ -204,6 +223,9 @@ func (d *discovery) pciNamesOf(ids PCIIDs) (vendor, device string) {
 		for _, name := range pciDatabases {
 			file, err := d.host.Open(name)
 			if err != nil {
+				if !errors.Is(err, fs.ErrNotExist) {
+					d.reportFile(name, err)
+				}
 				continue
 			}
 			names, err := readPCINames(file)

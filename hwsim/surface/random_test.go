@@ -48,7 +48,7 @@ func (g *generator) next() int         { g.count++; return g.count }
 func (g *generator) uuid(prefix string) string {
 	return fmt.Sprintf("%s-%08x-0000-4000-8000-000000000000", prefix, g.next())
 }
-func (g *generator) hex32() string { return fmt.Sprintf("%032x", 0xce48969398<<16|g.next()) }
+func (g *generator) hex32() string { return fmt.Sprintf("%032x", 0xce48969398<<16|int64(g.next())) }
 
 func (g *generator) numaNodes() {
 	count := rapid.SampledFrom([]int{0, 1, 2, 8}).Draw(g.T, "numa nodes")

@@ -44,11 +44,11 @@ func (m *gpuModel) addVGPUs(partitioned, timeShared bool) error {
 		set[name] = counter
 	}
 	types := m.gpu.VGPU.Types
-	slots := 1
+	slots := int64(1) // more than 32 bits have
 	for i := range types {
 		t := &types[i]
 		if t.MIGProfileID < 0 && timeShared {
-			n := m.most(t)
+			n := int64(m.most(t))
 			if n <= 0 || slots > 1<<40/n {
 				return fieldError(fullName(m.gpu.Minor), "vgpu.types["+t.Name+"].maxInstances", "%d is not a number of virtual GPUs that fit", n)
 			}
@@ -65,7 +65,7 @@ func (m *gpuModel) addVGPUs(partitioned, timeShared bool) error {
 		case timeShared:
 			added = true
 			part := gpuPart{profile: -1, vgpu: t, groups: m.groupsOf(t), capacity: capacities{"memory": bytes(t.FramebufferBytes)},
-				counters: counters{framebufferCounter: count(slots / m.most(t))}}
+				counters: counters{framebufferCounter: share(slots / int64(m.most(t)))}}
 			for n := range m.most(t) {
 				part.suffix = fmt.Sprintf("-vgpu-%s-%d", label(t.Name), n)
 				m.parts = append(m.parts, part)
@@ -73,12 +73,17 @@ func (m *gpuModel) addVGPUs(partitioned, timeShared bool) error {
 		}
 	}
 	if added {
-		set[framebufferCounter] = resourceapi.Counter{Value: *resource.NewQuantity(int64(slots), resource.DecimalSI)}
+		set[framebufferCounter] = resourceapi.Counter{Value: *resource.NewQuantity(slots, resource.DecimalSI)}
 	}
 	if len(set) > 0 {
 		m.set = set
 	}
 	return nil
+}
+
+// share is a part of the framebuffer counter.
+func share(n int64) resourceapi.Counter {
+	return resourceapi.Counter{Value: *resource.NewQuantity(n, resource.BinarySI)}
 }
 
 // addBacked adds a virtual GPU at each placement of the profile that backs it.
@@ -142,7 +147,7 @@ func sameVGPU(a, b *hardware.VGPU) bool {
 	return a.MixedSize == b.MixedSize && slices.Equal(a.Types, b.Types)
 }
 
-func leastCommonMultiple(a, b int) int {
+func leastCommonMultiple(a, b int64) int64 {
 	x, y := a, b
 	for y != 0 {
 		x, y = y, x%y

@@ -73,5 +73,5 @@ func peakMiB() (int64, error) {
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
 		return 0, fmt.Errorf("peak memory of the process: %w", err)
 	}
-	return usage.Maxrss / 1024, nil // Linux counts in KiB
+	return int64(usage.Maxrss) / 1024, nil // Linux counts in KiB, and in 32 bits on some machines
 }

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -19,11 +20,13 @@ import (
 
 func (p *Publisher) amdGPUs(node *hardware.Node) ([]group, error) {
 	var all group
+	var errs []error
 	for i := range node.AMDGPUs {
 		gpu := &node.AMDGPUs[i]
 		common, err := p.amdAttributes(gpu, i, node)
 		if err != nil {
-			return nil, err
+			errs = append(errs, err)
+			continue
 		}
 		if p.options.AMDPartitions && len(gpu.Modes) > 0 {
 			set, devices := amdModes(gpu, i, common)
@@ -32,15 +35,16 @@ func (p *Publisher) amdGPUs(node *hardware.Node) ([]group, error) {
 		} else {
 			devices, err := amdPartitions(gpu, i, common)
 			if err != nil {
-				return nil, err
+				errs = append(errs, err)
+				continue
 			}
 			all.devices = append(all.devices, devices...)
 		}
 	}
 	if len(all.devices) == 0 {
-		return nil, nil
+		return nil, errors.Join(errs...)
 	}
-	return []group{all}, nil
+	return []group{all}, errors.Join(errs...)
 }
 
 func (p *Publisher) amdAttributes(gpu *hardware.AMDGPU, index int, node *hardware.Node) (attributes, error) {

@@ -25,7 +25,12 @@ type (
 	counters   = map[string]resourceapi.Counter
 )
 
+// replacement stands for bytes that are not UTF-8, which the API does not carry:
+// files and libraries may hold any.
+const replacement = "\uFFFD"
+
 func text(s string) resourceapi.DeviceAttribute {
+	s = strings.ToValidUTF8(s, replacement)
 	return resourceapi.DeviceAttribute{StringValue: &s}
 }
 
@@ -45,9 +50,12 @@ func truth(b bool) resourceapi.DeviceAttribute {
 
 // description is a text that only people read, which may be cut to fit.
 func description(s string) resourceapi.DeviceAttribute {
-	for len(s) > resourceapi.DeviceAttributeMaxValueLength || !utf8.ValidString(s) {
-		_, size := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-size]
+	s = strings.ToValidUTF8(s, replacement)
+	if n := resourceapi.DeviceAttributeMaxValueLength; len(s) > n {
+		for !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = s[:n]
 	}
 	return text(strings.TrimSpace(s))
 }

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,9 @@ type Error struct {
 	Node, Pool, Driver, Device string
 	// Field as the API spells it: "attributes[uuid]".
 	Field string
-	Err   error
+	// More counts the devices after this one that are left out for the same reason.
+	More int
+	Err  error
 }
 
 func (e *Error) Error() string {
@@ -29,88 +32,162 @@ func (e *Error) Error() string {
 			b.WriteString(part.kind + part.name + ": ")
 		}
 	}
-	return b.String() + e.Err.Error()
+	b.WriteString(e.Err.Error())
+	if e.More > 0 {
+		fmt.Fprintf(&b, " (and %d more devices)", e.More)
+	}
+	return b.String()
 }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// checker holds pools to the rules of the API server at one minor, so that an
+// checker holds pools to the rules of the API server at one minor, so that one
+// device that the server would refuse does not cost the slice it is in, and an
 // error names the hardware's node and device instead of an index in an object
 // that nobody has seen.
 type checker struct {
 	limits limits
-	// names and sets are emptied and used again for each pool.
-	names map[string]bool
-	sets  map[string]counters
+	// names of devices and of counter sets are emptied and used again for each pool,
+	// sets that may be consumed, and those that may not, for each group.
+	names, setNames map[string]bool
+	sets            map[string]counters
+	refused         map[string]bool
 	// domains of attributes that are known to be good. There are a handful.
 	domains map[string]bool
 }
 
 func newChecker(l limits) *checker {
-	return &checker{limits: l, names: map[string]bool{}, sets: map[string]counters{}, domains: map[string]bool{}}
+	return &checker{limits: l, names: map[string]bool{}, setNames: map[string]bool{}, sets: map[string]counters{},
+		refused: map[string]bool{}, domains: map[string]bool{}}
 }
 
-func (c *checker) pool(p *pool) error {
-	clear(c.names)
-	clear(c.sets)
-	fail := func(device, field, format string, arguments ...any) error {
-		return &Error{Pool: p.name, Driver: p.driver, Device: device, Field: field, Err: fmt.Errorf(format, arguments...)}
+// checkPool says what is wrong with a pool itself.
+func checkPool(p *pool) error {
+	fail := func(field, format string, arguments ...any) error {
+		return &Error{Pool: p.name, Driver: p.driver, Field: field, Err: fmt.Errorf(format, arguments...)}
 	}
 	if p.generation < 0 {
-		return fail("", "pool.generation", "%d is negative", p.generation)
+		return fail("pool.generation", "%d is negative", p.generation)
 	}
 	if len(p.name) > validation.DNS1123SubdomainMaxLength {
-		return fail("", "pool.name", "it has more than %d characters", validation.DNS1123SubdomainMaxLength)
+		return fail("pool.name", "it has more than %d characters", validation.DNS1123SubdomainMaxLength)
 	}
 	for part := range strings.SplitSeq(p.name, "/") {
 		if problems := validation.IsDNS1123Subdomain(part); len(problems) > 0 {
-			return fail("", "pool.name", "%q: %s", p.name, problems[0])
-		}
-	}
-	if err := c.counterSets(p, fail); err != nil {
-		return err
-	}
-	for _, g := range p.groups {
-		for i := range g.devices {
-			device := &g.devices[i]
-			if !isLabel(device.Name) {
-				return fail(device.Name, "name", "%q is not a DNS label: at most 63 of a-z, 0-9 and -", device.Name)
-			}
-			if c.names[device.Name] {
-				return fail(device.Name, "name", "two devices have it")
-			}
-			c.names[device.Name] = true
-			if field, err := c.device(device); err != nil {
-				return fail(device.Name, field, "%w", err)
-			}
+			return fail("pool.name", "%q: %s", p.name, problems[0])
 		}
 	}
 	return nil
 }
 
-func (c *checker) counterSets(p *pool, fail func(device, field, format string, arguments ...any) error) error {
-	for _, g := range p.groups {
-		total := 0
-		for _, set := range g.sets {
-			if !isLabel(set.Name) || c.sets[set.Name] != nil {
-				return fail("", "sharedCounters", "%q is not a DNS label, or the name of two sets", set.Name)
-			}
-			if n := len(set.Counters); n == 0 || over(n, c.limits.setCounters) {
-				return fail("", "sharedCounters["+set.Name+"].counters", "there are %d, which is not from 1 to %d", n, c.limits.setCounters)
-			}
-			for _, name := range sorted(set.Counters) {
-				if !isLabel(name) {
-					return fail("", "sharedCounters["+set.Name+"].counters", "%q is not a DNS label", name)
-				}
-			}
-			c.sets[set.Name] = set.Counters
-			total += len(set.Counters)
+// leaveOut takes out of the pool what breaks a rule, and returns an error for
+// each. The groups' lists are changed.
+func (c *checker) leaveOut(p *pool) (errs []error) {
+	clear(c.names)
+	clear(c.setNames)
+	for i := range p.groups {
+		g := &p.groups[i]
+		errs = append(errs, c.counterSets(p, g)...)
+		errs = append(errs, c.devices(p, g)...)
+	}
+	return errs
+}
+
+// devices takes out the devices that break a rule, those that consume a set that
+// does, without a word, and sets that no device is left to consume.
+func (c *checker) devices(p *pool, g *group) (errs []error) {
+	kept := 0
+	var last *Error
+	for i := range g.devices {
+		device := &g.devices[i]
+		if len(c.refused) > 0 && slices.ContainsFunc(device.ConsumesCounters,
+			func(consumption resourceapi.DeviceCounterConsumption) bool { return c.refused[consumption.CounterSet] }) {
+			continue
 		}
-		if over(total, c.limits.sliceCounters) {
-			return fail("", "sharedCounters", "%d counters are in one slice, where %d fit", total, c.limits.sliceCounters)
+		field, err := c.namedDevice(device)
+		switch {
+		case err == nil:
+			if kept < i {
+				g.devices[kept] = *device
+			}
+			kept++
+		case last != nil && last.Field == field && last.Err.Error() == err.Error():
+			last.More++
+		default:
+			last = &Error{Pool: p.name, Driver: p.driver, Device: device.Name, Field: field, Err: err}
+			errs = append(errs, last)
 		}
 	}
-	return nil
+	g.truncate(kept)
+	return errs
+}
+
+func (c *checker) namedDevice(device *resourceapi.Device) (field string, err error) {
+	if !isLabel(device.Name) {
+		return "name", fmt.Errorf("%s is not a DNS label: at most 63 of a-z, 0-9 and -", quoted(device.Name))
+	}
+	if c.names[device.Name] {
+		return "name", errTwoDevices
+	}
+	if field, err = c.device(device); err == nil {
+		c.names[device.Name] = true
+	}
+	return field, err
+}
+
+var errTwoDevices = errors.New("two devices have it")
+
+// counterSets takes out the counter sets that break a rule.
+func (c *checker) counterSets(p *pool, g *group) (errs []error) {
+	clear(c.sets)
+	clear(c.refused)
+	total, kept := 0, 0
+	for _, set := range g.sets {
+		field, err := c.counterSet(&set, total)
+		if err != nil {
+			c.refused[set.Name] = true
+			errs = append(errs, &Error{Pool: p.name, Driver: p.driver, Device: g.firstOf(set.Name), Field: field, Err: err})
+			continue
+		}
+		c.setNames[set.Name] = true
+		c.sets[set.Name] = set.Counters
+		total += len(set.Counters)
+		g.sets[kept] = set
+		kept++
+	}
+	g.sets = g.sets[:kept]
+	return errs
+}
+
+// counterSet returns the field that breaks a rule, and how; total is how many
+// counters there are in sets before it.
+func (c *checker) counterSet(set *resourceapi.CounterSet, total int) (field string, err error) {
+	if !isLabel(set.Name) || c.setNames[set.Name] {
+		return "sharedCounters", fmt.Errorf("%s is not a DNS label, or the name of two sets", quoted(set.Name))
+	}
+	field = "sharedCounters[" + set.Name + "].counters"
+	n := len(set.Counters)
+	if n == 0 || over(n, c.limits.setCounters) {
+		return field, fmt.Errorf("there are %d, which is not from 1 to %d", n, c.limits.setCounters)
+	}
+	if total += n; over(total, c.limits.sliceCounters) {
+		return field, fmt.Errorf("with it %d counters are in one slice, where %d fit", total, c.limits.sliceCounters)
+	}
+	for _, name := range sorted(set.Counters) {
+		if !isLabel(name) {
+			return field, fmt.Errorf("%s is not a DNS label", quoted(name))
+		}
+	}
+	return "", nil
+}
+
+// quoted quotes a value, or the beginning of a long one: files can hold anything.
+func quoted(value string) string {
+	const most = 2 * resourceapi.DeviceAttributeMaxValueLength
+	if len(value) > most {
+		return fmt.Sprintf("%q…", value[:most])
+	}
+	return fmt.Sprintf("%q", value)
 }
 
 // device returns the field that breaks a rule, and how.
@@ -296,10 +373,10 @@ func (c *checker) attribute(name string, a resourceapi.DeviceAttribute) (values 
 		return 0, "it must have one value, and one type"
 	}
 	if a.StringValue != nil && len(*a.StringValue) > resourceapi.DeviceAttributeMaxValueLength {
-		return 0, fmt.Sprintf("%q has more than %d bytes", *a.StringValue, resourceapi.DeviceAttributeMaxValueLength)
+		return 0, fmt.Sprintf("%s has more than %d bytes", quoted(*a.StringValue), resourceapi.DeviceAttributeMaxValueLength)
 	}
 	if v := a.VersionValue; v != nil && (len(*v) > resourceapi.DeviceAttributeMaxValueLength || !isSemver(*v)) {
-		return 0, fmt.Sprintf("%q is not a semantic version of at most %d bytes", *v, resourceapi.DeviceAttributeMaxValueLength)
+		return 0, fmt.Sprintf("%s is not a semantic version of at most %d bytes", quoted(*v), resourceapi.DeviceAttributeMaxValueLength)
 	}
 	if !isList(&a) {
 		return 1, ""

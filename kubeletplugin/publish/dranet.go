@@ -28,10 +28,10 @@ func (p *Publisher) nics(node *hardware.Node) ([]group, error) {
 			devices = append(devices, p.networkFunction(&node.NICs[i], node))
 		}
 	}
-	if err != nil || len(devices) == 0 {
+	if len(devices) == 0 {
 		return nil, err
 	}
-	return []group{{devices: devices}}, nil
+	return []group{{devices: devices}}, err
 }
 
 func (p *Publisher) networkFunction(nic *hardware.NIC, node *hardware.Node) resourceapi.Device {

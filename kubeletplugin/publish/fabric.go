@@ -28,7 +28,8 @@ const (
 
 // Fabric returns the pools of a fabric, one for each driver whose kind of device
 // it has. Their name is the fabric's. It needs Features.BindingConditions: without
-// them pods would start before their devices are there.
+// them pods would start before their devices are there. Devices that cannot be
+// published are left out, as Node does it.
 func (p *Publisher) Fabric(fabric *hardware.FabricPool, state State) ([]Pool, error) {
 	if !p.options.Features.BindingConditions {
 		return nil, &Error{Pool: fabric.Name, Field: "bindingConditions", Err: fmt.Errorf("a fabric needs features.bindingConditions: %w", ErrNotKept)}
@@ -44,12 +45,14 @@ func (p *Publisher) Fabric(fabric *hardware.FabricPool, state State) ([]Pool, er
 		}
 	}
 	drivers := map[string]string{"gpu": p.options.Drivers.GPU, "fpga": p.options.Drivers.FPGA, "nic": p.options.Drivers.NIC}
+	var errs []error
 	var pools []*pool
 	for i := range fabric.Devices {
 		device := &fabric.Devices[i]
 		driver := drivers[device.Type]
 		if driver == "" {
-			return nil, &Error{Pool: fabric.Name, Device: device.Name, Field: "attributes[type]", Err: fmt.Errorf("%q is not gpu, fpga or nic", device.Type)}
+			errs = append(errs, &Error{Pool: fabric.Name, Device: device.Name, Field: "attributes[type]", Err: fmt.Errorf("%q is not gpu, fpga or nic", device.Type)})
+			continue
 		}
 		published := resourceapi.Device{
 			Name:                     device.Name,
@@ -68,12 +71,12 @@ func (p *Publisher) Fabric(fabric *hardware.FabricPool, state State) ([]Pool, er
 	for _, pool := range pools {
 		pool.nodeSelector = selector
 		finished, err := p.finish(pool, &state)
-		if err != nil {
-			return nil, err
+		errs = append(errs, each(err)...)
+		if finished != nil {
+			result = append(result, *finished)
 		}
-		result = append(result, finished)
 	}
-	return result, nil
+	return result, errors.Join(errs...)
 }
 
 // addToFabric keeps a driver's devices in one group.

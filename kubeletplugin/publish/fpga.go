@@ -38,15 +38,15 @@ func (p *Publisher) fpgas(node *hardware.Node) ([]group, error) {
 func (p *Publisher) fpgaCard(card *hardware.FPGA, node *hardware.Node) group {
 	name := "fpga-" + dashed(card.Address)
 	common := attributes{
-		"model":    text(card.Model),
+		"model":    description(card.Model),
 		"vendorID": text(fmt.Sprintf("0x%04x", card.IDs.Vendor)),
 		"deviceID": text(fmt.Sprintf("0x%04x", card.IDs.Device)),
 	}
 	if card.Shell != "" {
-		common["shell"] = text(card.Shell)
+		common["shell"] = description(card.Shell)
 	}
 	if card.Serial != "" {
-		common["serial"] = text(card.Serial)
+		common["serial"] = description(card.Serial)
 	}
 	p.topology(common, &card.PCIFunction, node)
 	p.mark(common)

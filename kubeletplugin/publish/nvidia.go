@@ -1,9 +1,11 @@
 package publish
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
 
@@ -60,16 +62,18 @@ type gpuModelKey struct {
 }
 
 func (p *Publisher) nvidiaGPUs(node *hardware.Node) ([]group, error) {
+	if len(node.GPUs) > 0 && node.GPUDriver == nil {
+		return nil, fieldError(fullName(node.GPUs[0].Minor), "attributes[driverVersion]", "the node has GPUs and no GPU driver")
+	}
 	var groups []group
+	var errs []error
 	apart := slices.ContainsFunc(node.GPUs, func(g hardware.GPU) bool { return p.isShared(&g) })
 	for i := range node.GPUs {
 		gpu := &node.GPUs[i]
-		if node.GPUDriver == nil {
-			return nil, fieldError(fullName(gpu.Minor), "attributes[driverVersion]", "the node has GPUs and no GPU driver")
-		}
 		model, err := p.model(gpu, node.GPUDriver)
 		if err != nil {
-			return nil, err
+			errs = append(errs, err)
+			continue
 		}
 		g := group{}
 		if model.set != nil {
@@ -82,7 +86,7 @@ func (p *Publisher) nvidiaGPUs(node *hardware.Node) ([]group, error) {
 			groups[0].devices = append(groups[0].devices, g.devices...)
 		}
 	}
-	return groups, nil
+	return groups, errors.Join(errs...)
 }
 
 func (p *Publisher) gpuDevices(model *gpuModel, gpu *hardware.GPU, node *hardware.Node) []resourceapi.Device {
@@ -231,6 +235,9 @@ func (p *Publisher) newModel(gpu *hardware.GPU, driver *hardware.GPUDriver) (*gp
 // copyOfModel is a copy that later changes of the GPU's lists do not reach.
 func copyOfModel(gpu *hardware.GPU) *hardware.GPU {
 	c := *gpu
+	for _, s := range []*string{&c.ProductName, &c.Brand, &c.Architecture, &c.AddressingMode} {
+		*s = strings.ToValidUTF8(*s, replacement)
+	}
 	if gpu.MIG != nil {
 		mig := *gpu.MIG
 		mig.Profiles = slices.Clone(mig.Profiles)

@@ -32,7 +32,8 @@ func New(options Options) (*Publisher, error) {
 }
 
 // Pool is all slices of one pool of one driver, in the order of their names. It
-// has none if everything in it is withdrawn: then the pool is to be deleted.
+// has none if everything in it is withdrawn or left out: then the pool is to be
+// deleted.
 type Pool struct {
 	Driver, Name string
 	Slices       []resourceapi.ResourceSlice
@@ -40,7 +41,13 @@ type Pool struct {
 
 // Node returns the pools of a node, one for each driver that has devices there.
 // Their name is the node's, a DNS subdomain. The node must be valid
-// (hardware.Node.Validate). Errors are of type *Error.
+// (hardware.Node.Validate).
+//
+// One device that cannot be published does not hide the others: it is left out,
+// and the error is of type *Error, or several of them joined, beside pools that a
+// driver can go on with. A counter set that cannot be published takes all who
+// consume it with it. Of a driver whose pool itself is wrong, by its generation,
+// there is no pool. With an error of the node's name there are none.
 func (p *Publisher) Node(name string, node *hardware.Node, state State) ([]Pool, error) {
 	if name == "" {
 		return nil, &Error{Field: "name", Err: errNoNodeName}
@@ -60,12 +67,13 @@ func (p *Publisher) Node(name string, node *hardware.Node, state State) ([]Pool,
 		{drivers.ComputeDomain, p.computeDomain},
 	}
 	pools := make([]*pool, 0, len(sources))
+	var errs []error
 	for _, source := range sources {
 		groups, err := source.groups(node)
-		if err != nil {
-			return nil, inNode(name, source.driver, err)
+		for _, err := range each(err) {
+			errs = append(errs, inNode(name, source.driver, err))
 		}
-		if len(groups) > 0 {
+		if len(groups) > 0 || err != nil { // with all left out the pool has no slices
 			pools = addTo(pools, source.driver, name, groups)
 		}
 	}
@@ -73,12 +81,25 @@ func (p *Publisher) Node(name string, node *hardware.Node, state State) ([]Pool,
 	for _, pool := range pools {
 		pool.nodeName = name
 		finished, err := p.finish(pool, &state)
-		if err != nil {
-			return nil, inNode(name, pool.driver, err)
+		for _, err := range each(err) {
+			errs = append(errs, inNode(name, pool.driver, err))
 		}
-		result = append(result, finished)
+		if finished != nil {
+			result = append(result, *finished)
+		}
 	}
-	return result, nil
+	return result, errors.Join(errs...)
+}
+
+// each is the errors that were joined.
+func each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
 }
 
 // addTo adds to the driver's pool, or starts one.
@@ -92,14 +113,18 @@ func addTo(pools []*pool, driver, name string, groups []group) []*pool {
 	return append(pools, &pool{driver: driver, name: name, groups: groups})
 }
 
-// finish applies the state and divides the pool.
-func (p *Publisher) finish(pool *pool, state *State) (Pool, error) {
+// finish applies the state and divides the pool, which is nil if nothing can be
+// said of it; what is left out of it is an error, or several of them joined.
+func (p *Publisher) finish(pool *pool, state *State) (*Pool, error) {
 	pool.generation = state.Generations[pool.driver]
 	for i := range pool.groups {
 		pool.groups[i].devices = state.apply(pool.driver, pool.groups[i].devices, p.options.Minor, p.options.Features.DeviceTaints)
 	}
+	if err := checkPool(pool); err != nil {
+		return nil, err
+	}
 	slices, err := pool.slices(&p.limits, p.check)
-	return Pool{Driver: pool.driver, Name: pool.name, Slices: slices}, err
+	return &Pool{Driver: pool.driver, Name: pool.name, Slices: slices}, err
 }
 
 // inNode adds where an error happened.

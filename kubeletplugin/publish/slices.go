@@ -3,6 +3,7 @@ package publish
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -30,8 +31,9 @@ type group struct {
 //     device consumes; so every device fits while nothing is in use.
 //  7. All slices carry one generation, and their number as the count.
 //
-// A group that 3 and 5 leave no slice for is an error: for 1.34 that is one with
-// counter sets and more devices or counters than a slice can hold.
+// Devices that break a rule of the API server are left out, and so are those that
+// 3 and 5 leave no slice for: for 1.34 what goes beyond one slice of a group with
+// counter sets. Sets that nothing is left to consume go as well.
 type pool struct {
 	driver, name string
 	generation   int64
@@ -40,17 +42,37 @@ type pool struct {
 	groups       []group
 }
 
-// slices divides the pool. None if it has no devices.
-func (p *pool) slices(l *limits, check *checker) ([]resourceapi.ResourceSlice, error) {
-	if err := check.pool(p); err != nil {
-		return nil, err
+// firstOf is the name of the first device that consumes the set.
+func (g *group) firstOf(set string) string {
+	for i := range g.devices {
+		for _, consumption := range g.devices[i].ConsumesCounters {
+			if consumption.CounterSet == set {
+				return g.devices[i].Name
+			}
+		}
 	}
+	return ""
+}
+
+// truncate keeps the first n devices, and the sets that they consume.
+func (g *group) truncate(n int) {
+	if n == len(g.devices) {
+		return
+	}
+	clear(g.devices[n:])
+	g.devices = g.devices[:n]
+	g.sets = slices.DeleteFunc(g.sets, func(set resourceapi.CounterSet) bool { return g.firstOf(set.Name) == "" })
+}
+
+// slices divides the pool. None if it has no devices. The error is what was left
+// out, joined.
+func (p *pool) slices(l *limits, check *checker) ([]resourceapi.ResourceSlice, error) {
+	errs := check.leaveOut(p)
 	var specs []resourceapi.ResourceSliceSpec
 	if l.together {
-		var err error
-		if specs, err = p.together(l); err != nil {
-			return nil, err
-		}
+		var unfit []error
+		specs, unfit = p.together(l)
+		errs = append(errs, unfit...)
 	} else {
 		specs = p.apart(l)
 	}
@@ -68,7 +90,7 @@ func (p *pool) slices(l *limits, check *checker) ([]resourceapi.ResourceSlice, e
 		result[i].TypeMeta = metav1.TypeMeta{APIVersion: resourceapi.SchemeGroupVersion.String(), Kind: "ResourceSlice"}
 		result[i].Spec = *spec
 	}
-	return result, nil
+	return result, errors.Join(errs...)
 }
 
 // apart puts counter sets before devices.
@@ -96,24 +118,25 @@ func (p *pool) apart(l *limits) []resourceapi.ResourceSliceSpec {
 }
 
 // together puts the counter sets of a group beside its devices.
-func (p *pool) together(l *limits) ([]resourceapi.ResourceSliceSpec, error) {
-	var specs []resourceapi.ResourceSliceSpec
-	for _, g := range p.groups {
+func (p *pool) together(l *limits) (specs []resourceapi.ResourceSliceSpec, errs []error) {
+	for i := range p.groups {
+		g := &p.groups[i]
+		if n := fitting(g.devices, l); n < len(g.devices) && len(g.sets) > 0 {
+			errs = append(errs, &Error{Driver: p.driver, Pool: p.name, Device: g.devices[n].Name, More: len(g.devices) - n - 1,
+				Field: "consumesCounters[" + g.sets[0].Name + "]", Err: fmt.Errorf("%w: it does not fit into the slice of the set, and Kubernetes 1.34 wants all who consume a set beside it", ErrDoesNotFit)})
+			g.truncate(n)
+		}
 		for rest := g.devices; len(rest) > 0; {
 			n := fitting(rest, l)
-			if n < len(rest) && len(g.sets) > 0 {
-				return nil, &Error{Driver: p.driver, Pool: p.name, Device: rest[n].Name, Err: fmt.Errorf("%w: it does not fit "+
-					"into the slice of counter set %s, and Kubernetes 1.34 wants all who consume a set beside it", ErrDoesNotFit, g.sets[0].Name)}
-			}
 			specs = append(specs, resourceapi.ResourceSliceSpec{SharedCounters: g.sets, Devices: rest[:n:n]})
 			rest = rest[n:]
 		}
 	}
-	return specs, nil
+	return specs, errs
 }
 
-// ErrDoesNotFit matches the error for a counter set of which Kubernetes 1.34 has no
-// slice that holds all devices that consume it. Later versions do.
+// ErrDoesNotFit matches the error for devices that consume a counter set of which
+// Kubernetes 1.34 has no slice that holds them all. Later versions do.
 var ErrDoesNotFit = errors.New("too many devices or counters")
 
 // fitting is how many of the first devices one slice can hold, at least one.

@@ -133,7 +133,7 @@ func TestWhatCannotBePublishedIsNamed(t *testing.T) {
 		{change("dgx-h100", func(n *hardware.Node) { n.GPUs[1].Minor = n.GPUs[0].Minor }), publish.Options{},
 			"node node-1: driver gpu.dray.dev: device gpu-4: name: two devices have it"},
 		{change("dgx-h100", func(n *hardware.Node) { n.GPUs[1].Minor = n.GPUs[0].Minor }), dynamic,
-			`node node-1: driver gpu.dray.dev: sharedCounters: "gpu-4-counter-set" is not a DNS label, or the name of two sets`},
+			`node node-1: driver gpu.dray.dev: device gpu-4: sharedCounters: "gpu-4-counter-set" is not a DNS label, or the name of two sets`},
 		{change("dgx-h100", func(n *hardware.Node) { n.GPUDriver = nil }), publish.Options{},
 			"node node-1: driver gpu.dray.dev: device gpu-4: attributes[driverVersion]: the node has GPUs and no GPU driver"},
 		{change("dgx-h100", func(n *hardware.Node) { n.GPUDriver.Version = "1.2.3.4" }), publish.Options{},
@@ -148,21 +148,26 @@ func TestWhatCannotBePublishedIsNamed(t *testing.T) {
 		{change("mi300x", func(n *hardware.Node) { n.AMDGPUs[1].Card, n.AMDGPUs[1].Render = 0, 128 }), publish.Options{},
 			"node node-1: driver gpu.dray.dev: device gpu-0-128: name: two devices have it"},
 		{wide, publish.Options{Features: features, MIG: publish.MIGDynamic, Minor: 34},
-			"node node-1: driver gpu.dray.dev: device gpu-0-mig-2g1gb-3-6: too many devices or counters: it does not fit into the slice of " +
-				"counter set gpu-0-counter-set, and Kubernetes 1.34 wants all who consume a set beside it"},
+			"node node-1: driver gpu.dray.dev: device gpu-0-mig-2g1gb-3-6: consumesCounters[gpu-0-counter-set]: too many devices or " +
+				"counters: it does not fit into the slice of the set, and Kubernetes 1.34 wants all who consume a set beside it (and 17 more devices)"},
 		{change("dgx-h100", func(n *hardware.Node) { n.GPUs[0].MemoryBytes = 1 << 63 }), publish.Options{},
 			"node node-1: driver gpu.dray.dev: device gpu-4: capacity[memory]: -9223372036854775808 is negative, or 8 EiB and more"},
 		{partitions(1, 26), dynamic,
-			"node node-1: driver gpu.dray.dev: sharedCounters[gpu-0-counter-set].counters: there are 33, which is not from 1 to 32"},
+			"node node-1: driver gpu.dray.dev: device gpu-0: sharedCounters[gpu-0-counter-set].counters: there are 33, which is not from 1 to 32"},
 	} {
 		publisher, err := publish.New(c.options)
 		if err != nil {
 			t.Fatal(err)
 		}
 		pools, err := publisher.Node("node-1", c.node, publish.State{})
-		if err == nil || err.Error() != c.want || pools != nil {
-			t.Errorf("the error is %v, want %s", err, c.want)
+		if err == nil {
+			t.Errorf("no error, want %s", c.want)
+			continue
 		}
+		if first, _, _ := strings.Cut(err.Error(), "\n"); first != c.want {
+			t.Errorf("the error begins with %s, want %s", first, c.want)
+		}
+		mustBeValid(t, pools, c.options.Minor)
 		if e := (*publish.Error)(nil); !errors.As(err, &e) || e.Node != "node-1" {
 			t.Errorf("%v is not an Error of the node", err)
 		}

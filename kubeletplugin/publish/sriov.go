@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -29,6 +30,7 @@ const (
 
 func (p *Publisher) virtualFunctions(node *hardware.Node) ([]resourceapi.Device, error) {
 	var devices []resourceapi.Device
+	var errs []error
 	for i := range node.NICs {
 		vf := &node.NICs[i]
 		if !vf.IsVF() {
@@ -37,7 +39,8 @@ func (p *Publisher) virtualFunctions(node *hardware.Node) ([]resourceapi.Device,
 		name := dashed(vf.Address)
 		pf := physicalFunction(node, vf)
 		if pf == nil {
-			return nil, fieldError(name, "attributes["+sriov+"pfPciAddress]", "the node has no function %s", vf.SRIOV.PhysicalFunction)
+			errs = append(errs, fieldError(name, "attributes["+sriov+"pfPciAddress]", "the node has no function %s", vf.SRIOV.PhysicalFunction))
+			continue
 		}
 		if pf.Interface == "" {
 			continue // as the SR-IOV driver does: it could not configure the function
@@ -55,7 +58,7 @@ func (p *Publisher) virtualFunctions(node *hardware.Node) ([]resourceapi.Device,
 		}
 		devices = append(devices, resourceapi.Device{Name: name, Attributes: p.mark(a)})
 	}
-	return devices, nil
+	return devices, errors.Join(errs...)
 }
 
 // portAttributes are those of a physical function that its virtual ones carry.

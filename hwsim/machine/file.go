@@ -220,7 +220,8 @@ type MemberFile struct {
 	// Clique of their GPUs in the rack's fabric; 0 leaves the machine's own.
 	Clique int `json:"clique,omitempty"`
 	// NodeName names the nodes. "{rack}" stands for the rack's name, "{place}" for
-	// the place in it, from 0; without it, "{rack}-{place}".
+	// the place in it, from 0, with the digits of the last place and at least two;
+	// without it, "{rack}-{place}".
 	NodeName string `json:"nodeName,omitempty"`
 }
 

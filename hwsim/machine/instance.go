@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +55,8 @@ func (m *Machine) Instantiate(id Identity) *Instance {
 }
 
 func (m *Machine) instantiateRack(id Identity) *Instance {
-	instance := &Instance{Nodes: make([]Node, 0, m.NodeCount())}
+	count := m.NodeCount()
+	instance := &Instance{Nodes: make([]Node, 0, count)}
 	for i := range m.members {
 		member := &m.members[i]
 		clique := member.file.Clique
@@ -63,24 +65,23 @@ func (m *Machine) instantiateRack(id Identity) *Instance {
 		}
 		for range member.file.Count {
 			place := len(instance.Nodes)
-			own := Identity{Name: member.nodeName(id.Name, place), Seed: id.Seed}
+			own := Identity{Name: member.nodeName(id.Name, place, count), Seed: id.Seed}
 			instance.Nodes = append(instance.Nodes, member.machine.node.instantiate(own, place, id, clique))
 		}
 	}
 	return instance
 }
 
-// nodeName is the name of the node at a place. Places are padded to two digits, so
-// that names of a rack sort by place.
-func (m *member) nodeName(rack string, place int) string {
+// nodeName is the name of the node at a place of a rack of count. Places are padded
+// to the digits of the last one, at least two, so that names of a rack sort by
+// place.
+func (m *member) nodeName(rack string, place, count int) string {
 	form := m.file.NodeName
 	if form == "" {
 		form = "{rack}-{place}"
 	}
-	number := strconv.Itoa(place)
-	if place < 10 {
-		number = "0" + number
-	}
+	digits := max(2, len(strconv.Itoa(count-1)))
+	number := fmt.Sprintf("%0*d", digits, place)
 	return strings.NewReplacer("{rack}", rack, "{place}", number).Replace(form)
 }
 

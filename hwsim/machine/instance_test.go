@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,6 +146,22 @@ members:
 	first, last := nodes[0].Hardware.GPUs[0].Fabric, nodes[17].Hardware.GPUs[0].Fabric
 	if first.CliqueID != 1 || last.CliqueID != 2 || first.ClusterUUID != last.ClusterUUID || nodes[17].Name != "r-17" {
 		t.Errorf("first %+v, last %+v, named %s", first, last, nodes[17].Name)
+	}
+}
+
+func TestNamesOfARackSortByPlace(t *testing.T) {
+	for count, want := range map[int][2]string{1: {"r-00", "r-00"}, 100: {"r-00", "r-99"}, 101: {"r-000", "r-100"}, 1001: {"r-0000", "r-1000"}} {
+		m, err := Parse("my.yaml", fmt.Appendf(nil, "name: wide\nkind: rack\nmembers:\n- {machine: gb200-nvl72-tray, count: %d}\n", count))
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes := m.Instantiate(Identity{Name: "r"}).Nodes
+		if got := [2]string{nodes[0].Name, nodes[count-1].Name}; got != want {
+			t.Errorf("of %d nodes the first and last are %q, want %q", count, got, want)
+		}
+		if !slices.IsSortedFunc(nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) }) {
+			t.Errorf("names of %d nodes do not sort by place", count)
+		}
 	}
 }
 

@@ -146,10 +146,10 @@ func (m *Machine) checkNodeNames(p *problems, path string) {
 	if len(p.list) > 0 {
 		return
 	}
-	place, names := 0, map[string]int{}
+	count, place, names := m.NodeCount(), 0, map[string]int{}
 	for i := range m.members {
 		for range m.members[i].file.Count {
-			name := m.members[i].nodeName("rack", place)
+			name := m.members[i].nodeName("rack", place, count)
 			if first, taken := names[name]; taken {
 				p.add(index(field(path, "members"), i)+".nodeName", "names the node at place %d as the one at place %d", place, first)
 				return

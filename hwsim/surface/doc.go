@@ -26,6 +26,8 @@
 // # What is where
 //
 //	write.go      Write: the whole, into its place at once
+//	work.go       the folder beside it in which it is made, and what killed writers
+//	              left; lock_linux.go, lock_other.go what they need of a system
 //	open.go       Open: the folder as a Host
 //	tree.go       files and links before they are on disk
 //	pci.go        functions, bridges, virtual functions

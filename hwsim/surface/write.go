@@ -3,8 +3,10 @@ package surface
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/dray-dev/dray/hwsim/gpulib"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
@@ -14,58 +16,106 @@ import (
 // a surface, which is replaced; of anything else it says that it is in the way.
 // After an error dir is as it was and nothing is left beside it.
 //
-// The surface is complete at once: it is written beside dir and renamed. While it
-// takes the place of another, there is a moment without either.
+// The surface is complete at once: it is written beside dir, and takes the place
+// of another in one step. On systems that cannot do that, with RENAME_EXCHANGE of
+// Linux, there is a moment without either. A writer that is killed leaves a folder
+// .NAME.hwsim-NUMBER beside dir; the next Write to dir removes it, and puts the
+// surface back that was there if the writer was killed in that moment.
 func Write(dir string, node *hardware.Node) error {
-	if err := node.Validate(); err != nil {
+	if err := write(dir, node); err != nil {
 		return fmt.Errorf("surface of a node: %w", err)
+	}
+	return nil
+}
+
+func write(dir string, node *hardware.Node) error {
+	if err := node.Validate(); err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // what a link leads to is replaced, not the link
+	}
+	if err := removeLeftovers(dir); err != nil {
+		return err
 	}
 	free, err := empty(dir)
 	if err != nil {
-		return fmt.Errorf("surface of a node: %w", err)
+		return advise(dir, err)
 	}
 	if !free {
 		if err := checkMarker(dir); err != nil {
 			return fmt.Errorf("%w; it is not empty and will not be overwritten: give another directory", err)
 		}
 	}
-	dir, err = filepath.Abs(dir)
+	work, err := newWork(dir)
 	if err != nil {
-		return fmt.Errorf("surface of a node: %w", err)
+		return advise(dir, err)
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // what a link leads to is replaced, not the link
+	defer work.remove()
+	if err := build(node).write(work.made()); err != nil {
+		return err
 	}
-	work, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-*")
-	if err != nil {
-		return fmt.Errorf("surface of a node: %w", err)
+	if err := check(work.made(), node); err != nil {
+		return err
 	}
-	defer os.RemoveAll(work)
-	made := filepath.Join(work, "new")
-	if err := build(node).write(made); err != nil {
-		return fmt.Errorf("surface of a node: %w", err)
+	if err := replace(work, dir, exchange); err != nil {
+		return advise(dir, err)
 	}
-	if err := check(made, node); err != nil {
-		return fmt.Errorf("surface of a node: %w", err)
-	}
-	return replace(made, dir, filepath.Join(work, "old"))
+	return nil
 }
 
-// replace renames made to dir; what was there goes to old.
-func replace(made, dir, old string) error {
-	err := os.Rename(dir, old)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+// replace puts what was made at dir. What was there is in the work folder then.
+func replace(work *workFolder, dir string, exchange func(a, b string) error) error {
+	for {
+		err := exchange(work.made(), dir)
+		if err != nil && cannotExchange(err) {
+			return replaceInTwoSteps(work, dir)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		// There is nothing to exchange, unless another writer is quicker.
+		if err := os.Rename(work.made(), dir); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+}
+
+func replaceInTwoSteps(work *workFolder, dir string) error {
+	err := os.Rename(dir, work.old())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	replaced := err == nil
-	if err := os.Rename(made, dir); err != nil {
+	if err := os.Rename(work.made(), dir); err != nil {
 		if replaced {
-			err = errors.Join(err, os.Rename(old, dir))
+			err = errors.Join(err, os.Rename(work.old(), dir))
 		}
 		return err
 	}
 	return nil
 }
+
+// advise adds to errors of the directory and the one above it what to do.
+func advise(dir string, err error) error {
+	parent := filepath.Dir(dir)
+	switch {
+	case isMountPoint(err):
+		return fmt.Errorf("%s is a mount point or in use, and cannot be replaced: give a directory below it: %w", dir, err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, errReadOnly):
+		return fmt.Errorf("%s cannot be made in %s: give a directory in one that you may write to: %w", dir, parent, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s cannot be made in %s, which is missing: make that first: %w", dir, parent, err)
+	}
+	return err
+}
+
+// errReadOnly is of a file system.
+const errReadOnly = syscall.EROFS
 
 // check reads the node back.
 func check(dir string, node *hardware.Node) error {

@@ -20,7 +20,8 @@
 //	publisher.go      Publisher; the order of drivers
 //	slices.go         devices and counter sets → slices: the splitting
 //	limits.go         what the API server admits, by Kubernetes minor
-//	check.go          a device against these rules, errors that name the field
+//	check.go          a device against these rules; what breaks one is left out, with an
+//	                  error that names the field
 //	names.go          names of objects and devices
 //	attribute.go      attributes that all drivers share
 //	nvidia.go         NVIDIA GPUs; mig.go their partitions; vgpu.go virtual GPUs

@@ -102,6 +102,9 @@ func TestADeviceThatCannotBePublishedDoesNotHideTheOthers(t *testing.T) {
 					t.Errorf("the error lacks %q: %v", want, err)
 				}
 			}
+			if strings.Contains(err.Error(), "no such counter set") {
+				t.Errorf("devices are named beside their counter set: %v", err)
+			}
 			if e := (*publish.Error)(nil); !errors.As(err, &e) || e.Node != "n" || e.Driver == "" || e.Device == "" || e.Field == "" {
 				t.Errorf("%v does not name node, driver, device and field", err)
 			}

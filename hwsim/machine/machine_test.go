@@ -89,6 +89,19 @@ func TestFilesMeanTheSameToAnotherYAMLLibrary(t *testing.T) {
 	}
 }
 
+// Drivers publish the subsystem of a network function, which no card leaves at 0.
+func TestEveryNICModelHasASubsystem(t *testing.T) {
+	models, err := embeddedModels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range models.nics {
+		if m.Subsystem == nil || m.Subsystem.Vendor == 0 || m.Subsystem.Device == 0 {
+			t.Errorf("model %s has the subsystem %v", name, m.Subsystem)
+		}
+	}
+}
+
 // Every figure has a mark: of the layouts, the models and the tables.
 func TestEverythingEmbeddedHasEvidence(t *testing.T) {
 	has := func(what string, list []Evidence) {

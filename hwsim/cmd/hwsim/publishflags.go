@@ -37,7 +37,7 @@ func (p *publishFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&p.drivers, "drivers", "dray", "names of the drivers, `dray|peers`: gpu.dray.dev, or gpu.nvidia.com, dra.net and so on")
 	f.StringVar(&p.mig, "mig", "off", "partitions of NVIDIA GPUs, `off|static|dynamic`: none, those that exist, every placement")
 	f.StringVar(&p.nics, "nics", "functions", "network devices, `functions|vfs|bandwidth`: as dranet, as the SR-IOV driver, ports with shared bandwidth")
-	f.BoolVar(&p.vgpu, "vgpu", false, "virtual GPUs beside MIG; needs --feature compatibilityGroups")
+	f.BoolVar(&p.vgpu, "vgpu", false, "virtual GPUs beside MIG, where a machine hosts some; needs --feature compatibilityGroups")
 	f.BoolVar(&p.amdPartitions, "amd-partitions", false, "every partition mode of AMD GPUs")
 	f.StringVar(&p.kubernetes, "kubernetes", fmt.Sprintf("1.%d", publish.NewestMinor), "`VERSION` of the API server")
 	f.StringArrayVar(&p.features, "feature", nil, "`NAME` of what the API server keeps besides its defaults: "+strings.Join(featureNames(), ", ")+"; can be repeated")

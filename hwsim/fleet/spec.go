@@ -33,7 +33,8 @@ type Spec struct {
 	// Labels of nodes: keys, and templates of values. A value that comes out empty
 	// leaves the label out.
 	Labels map[string]string
-	// Capacity that nodes have besides CPUs and pods, or instead of the defaults.
+	// Capacity that nodes have besides CPUs, memory and pods, or instead of the
+	// machine's.
 	Capacity corev1.ResourceList
 	// Publish says how devices are published.
 	Publish publish.Options

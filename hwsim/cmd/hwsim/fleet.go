@@ -56,7 +56,7 @@ func newFleet() *cobra.Command {
 	f.StringVar(&flags.name, "name", fleet.DefaultName, "`TEMPLATE` of the names of nodes and racks")
 	f.StringArrayVar(&flags.zones, "zone", nil, "`ZONE` to deal machines to in turn; can be repeated")
 	f.StringToStringVar(&flags.labels, "label", nil, "label of nodes, `KEY=TEMPLATE`; can be repeated")
-	f.StringToStringVar(&flags.capacity, "capacity", nil, "capacity of nodes besides CPUs and pods, `RESOURCE=QUANTITY`; can be repeated")
+	f.StringToStringVar(&flags.capacity, "capacity", nil, "capacity of nodes besides CPUs, memory and pods, or instead of the machine's, `RESOURCE=QUANTITY`; can be repeated")
 	flags.publish.add(f)
 	f.StringVarP(&flags.output, "output", "o", string(fleet.YAML), "format, `yaml|json`: documents, or one object a line")
 	f.StringVar(&flags.out, "out", "", "`FILE` to write instead of the standard output; it appears when it is complete")

@@ -39,9 +39,6 @@ func (f *Fleet) object(place *Place, node *hardware.Node) (*corev1.Node, error) 
 	if place.Clique != "" {
 		labels[CliqueLabel] = place.Clique
 	}
-	if problems := validation.IsValidLabelValue(place.Node); len(problems) > 0 {
-		return nil, fmt.Errorf("fleet: name: node %s has its name in the label %s as well: %s", place.Node, corev1.LabelHostname, problems[0])
-	}
 	if err := f.names.addLabels(labels, place); err != nil {
 		return nil, err
 	}

@@ -17,39 +17,69 @@ import (
 // The surface is complete at once: it is written beside dir and renamed. While it
 // takes the place of another, there is a moment without either.
 func Write(dir string, node *hardware.Node) error {
+	staged, err := Stage(dir, node)
+	if err != nil {
+		return err
+	}
+	defer staged.Discard()
+	return staged.Commit()
+}
+
+// Staged is a surface that is complete and not yet in its place.
+type Staged struct{ dir, work string }
+
+// Stage does what Write does but for the last step, so that several surfaces can be
+// put in their places together or not at all. Discard must be called in the end.
+func Stage(dir string, node *hardware.Node) (*Staged, error) {
 	if err := node.Validate(); err != nil {
-		return fmt.Errorf("surface of a node: %w", err)
+		return nil, fmt.Errorf("surface of a node: %w", err)
 	}
 	free, err := empty(dir)
 	if err != nil {
-		return fmt.Errorf("surface of a node: %w", err)
+		return nil, fmt.Errorf("surface of a node: %w", err)
 	}
 	if !free {
 		if err := checkMarker(dir); err != nil {
-			return fmt.Errorf("%w; it is not empty and will not be overwritten: give another directory", err)
+			return nil, fmt.Errorf("%w; it is not empty and will not be overwritten: give another directory", err)
 		}
 	}
 	dir, err = filepath.Abs(dir)
 	if err != nil {
-		return fmt.Errorf("surface of a node: %w", err)
+		return nil, fmt.Errorf("surface of a node: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // what a link leads to is replaced, not the link
 	}
 	work, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-*")
 	if err != nil {
-		return fmt.Errorf("surface of a node: %w", err)
+		return nil, fmt.Errorf("surface of a node: %w", err)
 	}
-	defer os.RemoveAll(work)
-	made := filepath.Join(work, "new")
-	if err := build(node).write(made); err != nil {
-		return fmt.Errorf("surface of a node: %w", err)
+	staged := &Staged{dir, work}
+	err = build(node).write(staged.made())
+	if err == nil {
+		err = check(staged.made(), node)
 	}
-	if err := check(made, node); err != nil {
-		return fmt.Errorf("surface of a node: %w", err)
+	if err != nil {
+		staged.Discard()
+		return nil, fmt.Errorf("surface of a node: %w", err)
 	}
-	return replace(made, dir, filepath.Join(work, "old"))
+	return staged, nil
 }
+
+func (s *Staged) made() string { return filepath.Join(s.work, "new") }
+
+// Commit puts the surface in its place. After an error what was there is there
+// again.
+func (s *Staged) Commit() error {
+	if err := replace(s.made(), s.dir, filepath.Join(s.work, "old")); err != nil {
+		return fmt.Errorf("surface of a node: %w", err)
+	}
+	return nil
+}
+
+// Discard removes what Stage made and Commit did not use, and the surface that
+// Commit replaced.
+func (s *Staged) Discard() { os.RemoveAll(s.work) }
 
 // replace renames made to dir; what was there goes to old.
 func replace(made, dir, old string) error {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -32,7 +33,7 @@ func TestEveryEmbeddedMachineIsValid(t *testing.T) {
 func TestUnknownMachinesAreNotFound(t *testing.T) {
 	for name, want := range map[string]string{
 		"dgx-h10": `machine "dgx-h10": no such machine; do you mean "dgx-h100"?`,
-		"":        "", "../models/gpu": "",
+		"":        `machine "": no such machine; there are ` + strings.Join(Names(), ", "), "../models/gpu": "",
 	} {
 		_, err := Load(name)
 		if !errors.Is(err, ErrNotFound) || want != "" && err.Error() != want {

@@ -25,7 +25,7 @@
 //
 // # What is where
 //
-//	write.go      Write: the whole, into its place at once
+//	write.go      Write: the whole, into its place at once; Stage: up to that step
 //	open.go       Open: the folder as a Host
 //	tree.go       files and links before they are on disk
 //	pci.go        functions, bridges, virtual functions

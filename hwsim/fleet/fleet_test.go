@@ -261,10 +261,6 @@ func TestBadSpecsAreRefusedBeforeAnythingIsMade(t *testing.T) {
 	}
 }
 
-func capacity(name corev1.ResourceName, n int64) corev1.ResourceList {
-	return corev1.ResourceList{name: *resource.NewQuantity(n, resource.DecimalSI)}
-}
-
 // The pools of a node and those of a fabric of its name would be one pool, with
 // slices of the same names.
 func TestNodesAndFabricPoolsDoNotShareNames(t *testing.T) {

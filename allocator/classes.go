@@ -12,7 +12,7 @@ import (
 // cluster of equal machines most do, and a pod that does not fit, or fits only
 // after a long search, would otherwise pay for it on each of them.
 //
-// Nodes are compared by the whole problem (search.Problem.AppendKey), never by a
+// Nodes are compared by the whole problem (search.Scratch.Key), never by a
 // hash alone. Errors and searches that the context ended are not shared.
 // Comparing costs about as much as a short search, so it begins when some search
 // was long.
@@ -51,15 +51,15 @@ func (c *classes) run(ctx context.Context, p *search.Problem, scratch *search.Sc
 		outcome := scratch.Run(ctx, p)
 		if outcome.Steps >= c.threshold && outcome.Fault == nil {
 			c.active.Store(true)
-			c.keep(p, outcome)
+			c.keep(p, outcome, scratch)
 		}
 		return outcome
 	}
-	key, ok := p.AppendKey(nil)
+	key, ok := scratch.Key(p)
 	if !ok || len(key) > maxClassKey {
 		return scratch.Run(ctx, p)
 	}
-	answer := c.answer(string(key))
+	answer := c.answer(key)
 	select {
 	case answer.lock <- struct{}{}:
 		defer func() { <-answer.lock }()
@@ -75,25 +75,25 @@ func (c *classes) run(ctx context.Context, p *search.Problem, scratch *search.Sc
 }
 
 // keep notes an answer that was found before nodes were compared.
-func (c *classes) keep(p *search.Problem, outcome search.Outcome) {
-	if key, ok := p.AppendKey(nil); ok && len(key) <= maxClassKey {
-		answer := c.answer(string(key))
+func (c *classes) keep(p *search.Problem, outcome search.Outcome, scratch *search.Scratch) {
+	if key, ok := scratch.Key(p); ok && len(key) <= maxClassKey {
+		answer := c.answer(key)
 		answer.lock <- struct{}{}
 		answer.set(outcome)
 		<-answer.lock
 	}
 }
 
-func (c *classes) answer(key string) *classAnswer {
+func (c *classes) answer(key []byte) *classAnswer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	answer, found := c.answers[key]
+	answer, found := c.answers[string(key)]
 	if !found {
 		if c.answers == nil || len(c.answers) >= maxClasses {
 			c.answers = make(map[string]*classAnswer)
 		}
 		answer = &classAnswer{lock: make(chan struct{}, 1)}
-		c.answers[key] = answer
+		c.answers[string(key)] = answer
 	}
 	return answer
 }

@@ -37,11 +37,11 @@ func TestWaitingForAClassEndsWithTheContext(t *testing.T) {
 	cancel(gone)
 	c := &classes{}
 	p := oneOfOne()
-	key, ok := p.AppendKey(nil)
+	key, ok := new(search.Scratch).Key(p)
 	if !ok {
 		t.Fatal("the problem has no key")
 	}
-	busy := c.answer(string(key))
+	busy := c.answer(key)
 	busy.lock <- struct{}{}
 	if o := c.run(ctx, p, &search.Scratch{}); o.Interrupted != gone || o.Solution != nil {
 		t.Errorf("while another searches the outcome is %+v, want it interrupted by %q", o, gone)

@@ -16,32 +16,123 @@ import (
 	"github.com/dray-dev/dray/allocator/internal/search"
 )
 
-// What an explanation is made of. Their documentation says what each field
-// means; all have JSON names that stay as they are. docs/explain.md reads one.
+// What an explanation is made of, from the outside to the inside. All of it is plain
+// values whose JSON names stay as they are; docs/explain.md reads one.
 type (
-	// Explanation says whether claims fit on a node and, if not, why. Reason
-	// gives the sentence for a node's status, Text a page for a terminal.
+	// Explanation says whether claims fit on a Node and, if not, why. Fits and Error
+	// say what Allocate answers; Pools are those that cannot be used ([PoolTrouble]);
+	// Claims follow each request ([ClaimFunnel]); First is the first request that
+	// cannot be met ([Shortage]); NearestMiss is the device that came closest to
+	// serving it ([NearestMiss]). Its methods are Reason, the sentence for a node's
+	// status, and Text, a page for a terminal.
 	Explanation = explain.Explanation
-	// ClusterExplanation has nodes grouped by the reason.
+	// ClusterExplanation has as many Nodes in Groups ([ReasonGroup]) by the reason.
+	// Its methods are Fits, whether the claims fit on some node, and Text.
 	ClusterExplanation = explain.ClusterExplanation
-	// ReasonGroup is the nodes with one reason.
+	// ReasonGroup is the nodes with one Reason: Nodes is their number, Examples the
+	// names of the first of them, Explanation that of the first example.
 	ReasonGroup = explain.ReasonGroup
-	// PoolTrouble is a pool whose devices cannot be used.
+	// PoolTrouble is a pool whose devices cannot be used: Pool is driver/pool, State
+	// what is wrong ([PoolState]), Reason a sentence that names the slices or counts,
+	// Devices the number that is published for the node all the same.
 	PoolTrouble = explain.PoolTrouble
-	// ClaimFunnel follows the requests of a claim from stage to stage.
+	// PoolState is [PoolIncomplete], [PoolInvalid] or [PoolObsolete].
+	PoolState = explain.PoolState
+	// ClaimFunnel follows the Requests of a Claim ([RequestFunnel]).
 	ClaimFunnel = explain.ClaimFunnel
-	// RequestFunnel follows one request.
+	// RequestFunnel follows one Request: Alternatives ([Funnel]) are those of
+	// firstAvailable in their order, or the request itself.
 	RequestFunnel = explain.RequestFunnel
-	// Funnel follows one alternative of a request.
+	// Funnel follows one alternative, alone, before anything is taken for the claims.
+	// Name is request or request/subrequest; Class, All, Wanted and Admin say what is
+	// asked for; Stages has the devices left ([StageCount]); Binding is why it cannot
+	// be met even alone, nil if it can ([Binding]).
 	Funnel = explain.Funnel
-	// StageCount is the number of devices left after a stage.
+	// StageCount is the number of devices Left after a Stage ([Stage]), and of those
+	// that left there by Faults: nobody can say whether they pass.
 	StageCount = explain.StageCount
-	// Shortage is a request that cannot be met, and why.
+	// Stage is one check on the way from the pools to an allocation: a Stage constant.
+	Stage = explain.Stage
+	// Shortage is a Request of a Claim that cannot be met, and its Binding ([Binding]).
 	Shortage = explain.Shortage
-	// Binding is the cause, with its particulars.
+	// Binding is the Cause ([Cause]) that keeps a request from being met. Stage,
+	// Wanted and Left say where devices run out; Together, With and Requests what else
+	// takes part; Devices how many are kept away. The rest is by cause: Pool, Feature,
+	// Class, Selector, Taints, Capacity, Counters, Groups, Constraint, Limit, Member.
+	// MoreRequests, MoreTaints and MoreCounters count those that are not listed.
 	Binding = explain.Binding
-	// NearestMiss is the device that came closest.
+	// Cause is what kind of thing keeps a request from being met: a Cause constant.
+	Cause = explain.Cause
+	// SelectorRef is a selector: OfClass says whose, Index its place there, Expression
+	// what it says.
+	SelectorRef = explain.SelectorRef
+	// TaintCount is a Taint, key=value:effect, and the number of Devices that it is
+	// the first to keep away.
+	TaintCount = explain.TaintCount
+	// CapacityShortage is the capacity Name that keeps most devices away: Asked is the
+	// least that is taken, Unasked that the driver's default is, LargestLeft the most
+	// that is left, Missing that there is none, Refused that the policy forbids it.
+	CapacityShortage = explain.CapacityShortage
+	// CounterShortage is a Counter of a CounterSet of a Pool that does not suffice:
+	// Needed is the least that is drawn, Left what others leave, Devices how many the
+	// counter keeps away.
+	CounterShortage = explain.CounterShortage
+	// GroupConflict is a CounterSet of a Pool whose devices have no compatibility
+	// group in common. Groups are those in question, MoreGroups counts the others.
+	GroupConflict = explain.GroupConflict
+	// ConstraintShortage is the constraint with that Index in its claim, on Attribute:
+	// Distinct says which kind, Lacking counts devices without a value, Largest those
+	// with one in common or the different values, Several says that it takes requests
+	// together to fail.
+	ConstraintShortage = explain.ConstraintShortage
+	// NearestMiss is a Device, driver/pool/device, the Stage that turned it away, and
+	// Why in words.
 	NearestMiss = explain.NearestMiss
+)
+
+// The states of a pool that cannot be used.
+const (
+	PoolIncomplete = explain.PoolIncomplete // slices are missing
+	PoolInvalid    = explain.PoolInvalid    // slices contradict each other
+	PoolObsolete   = explain.PoolObsolete   // the node's slices are of an older generation
+)
+
+// The stages in their order. A device that is counted after one has passed it and
+// all before it.
+const (
+	StagePools      = explain.StagePools      // is published for the node, in a pool that can be used
+	StageSupported  = explain.StageSupported  // needs no feature that is off
+	StageClass      = explain.StageClass      // matches the class
+	StageSelectors  = explain.StageSelectors  // matches the selectors
+	StageNode       = explain.StageNode       // is for the node
+	StageUntainted  = explain.StageUntainted  // has no taint that is not tolerated
+	StageFree       = explain.StageFree       // is not in use
+	StageCapacity   = explain.StageCapacity   // has enough capacity left
+	StageCounters   = explain.StageCounters   // its counters suffice
+	StageCompatible = explain.StageCompatible // is compatible with what is on its counter sets
+	StageConstraint = explain.StageConstraint // can be taken under each constraint
+)
+
+// The causes, each with the fields of a Binding that come with it.
+const (
+	CauseNoPools     = explain.NoPools          // nothing is published for the node
+	CausePool        = explain.BadPool          // the pool cannot be used: Pool, Devices
+	CauseFeature     = explain.Unsupported      // a feature is off: Feature
+	CauseNoClass     = explain.NoClass          // the class does not exist: Class
+	CauseClass       = explain.ClassMismatch    // the class's selectors do not match: Selector
+	CauseSelector    = explain.SelectorMismatch // the request's selectors do not match: Selector
+	CauseNode        = explain.WrongNode        // the devices are not for the node
+	CauseTaint       = explain.Tainted          // taints are not tolerated: Taints
+	CauseInUse       = explain.InUse            // other claims have the devices: Devices
+	CauseCapacity    = explain.CapacityShort    // too little capacity: Capacity
+	CauseCounters    = explain.CountersShort    // counters do not suffice: Counters
+	CauseGroups      = explain.Incompatible     // compatibility groups keep devices apart: Groups
+	CauseConstraint  = explain.Constrained      // a constraint keeps devices apart: Constraint
+	CauseResultLimit = explain.TooManyResults   // a claim cannot hold so many devices: Limit
+	CauseMember      = explain.MemberMissing    // all are wanted and one cannot be had: Member
+	CauseCombination = explain.Competing        // not all requests together: Requests
+	CauseUndecided   = explain.Undecided        // the searches ended too early to tell
+	CauseError       = explain.Faulted          // allocation ends with an error: Explanation.Error
 )
 
 // defaultExplanationSteps bounds one search of an explanation. A step takes from

@@ -19,8 +19,11 @@ import (
 // needs one, shared by all schedulers, profiles and simulations in it; it is
 // safe for concurrent use. Nothing has to be said about changes: each
 // NewAllocator brings the list of slices, and what did not change since the
-// list before is reused.
+// list before is reused. The zero value is what NewInventory returns without
+// options.
 type Inventory struct {
+	// begun: the rest is set.
+	begun   sync.Once
 	slices  *inventory.Inventory
 	shapes  selector.Shapes
 	shareID func() types.UID
@@ -51,12 +54,21 @@ func WithSharedSearches(steps int64) Option {
 
 // NewInventory returns an empty inventory.
 func NewInventory(options ...Option) *Inventory {
-	inv := &Inventory{slices: inventory.New(), shareID: uuid.NewUUID, sharedSteps: defaultSharedSteps, explanationSteps: defaultExplanationSteps}
-	inv.memory.New = func() any { return new(workspace) }
+	inv := new(Inventory)
+	inv.begin()
 	for _, option := range options {
 		option(inv)
 	}
 	return inv
+}
+
+// begin sets what options may change.
+func (inv *Inventory) begin() {
+	inv.begun.Do(func() {
+		inv.slices, inv.shareID = inventory.New(), uuid.NewUUID
+		inv.sharedSteps, inv.explanationSteps = defaultSharedSteps, defaultExplanationSteps
+		inv.memory.New = func() any { return new(workspace) }
+	})
 }
 
 // DeviceClassLister finds device classes by name, like the scheduler's lister.
@@ -92,6 +104,7 @@ func (inv *Inventory) NewAllocator(
 	celCache *cel.Cache,
 ) (a *Allocator, err error) {
 	defer recoverTo(&err)
+	inv.begin()
 	snapshot, err := inv.slices.Sync(slices)
 	if err != nil {
 		return nil, &InputError{Err: err}

@@ -143,7 +143,8 @@ func surroundings() []*Family {
 	}
 }
 
-// daily are what a scheduler does all day.
+// daily are what a scheduler does all day. Those named after a search repeat it:
+// they take too few steps for nodes to be compared, so each time it is searched.
 func daily() []*Family {
 	return []*Family{
 		{
@@ -162,6 +163,18 @@ func daily() []*Family {
 			Name: "fullagain", Title: "the same, as a further node", Op: Repeat, Build: full,
 			Test: []Size{size("n", 8)}, Gate: size("n", 8),
 			Bench: []Size{size("n", 8), size("n", 128)},
+		}, {
+			Name: "F2again", Title: "F2, as a further node", Op: Repeat, Build: oneRequestTooMany,
+			Test: []Size{size("m", 4)}, Gate: size("m", 5), Bench: []Size{size("m", 6)},
+		}, {
+			Name: "F4again", Title: "F4, as a further node", Op: Repeat, Build: noGroupLargeEnough,
+			Test: []Size{size("n", 10, "s", 4)}, Gate: size("n", 18, "s", 6), Bench: []Size{size("n", 18, "s", 6)},
+		}, {
+			Name: "F8again", Title: "F8, as a further node", Op: Repeat, Build: onePartitionTooMany,
+			Test: []Size{size("g", 1)}, Gate: size("g", 1), Bench: []Size{size("g", 1)},
+		}, {
+			Name: "F11again", Title: "F11, as a further node", Op: Repeat, Build: noTransversal,
+			Test: []Size{size("v", 4)}, Gate: size("v", 4), Bench: []Size{size("v", 4)},
 		}, {
 			Name: "pod", Title: "allocator, then every node", Op: Pod, Build: onePod,
 			Test: []Size{size("nodes", 3, "n", 4)}, Gate: size("nodes", 20, "n", 8),

@@ -17,13 +17,18 @@ func (c *Cell) time() string {
 		return none
 	}
 	if limit, ok := c.limit(); ok {
-		return fmt.Sprintf("> %s s", strconv.FormatFloat(limit, 'g', 3, 64))
+		return beyond(limit)
 	}
 	s, ok := c.summary(secondsPerOp)
 	if !ok {
 		return none
 	}
 	return fmt.Sprintf("%s ± %s", benchunit.Scale(s.Center, benchunit.Decimal), s.PctRangeString())
+}
+
+// beyond stands for a time that was longer than so many seconds.
+func beyond(seconds float64) string {
+	return fmt.Sprintf("> %s s", strconv.FormatFloat(seconds, 'g', 3, 64))
 }
 
 // count formats what is exact: an integer, without a prefix.

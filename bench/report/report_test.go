@@ -132,3 +132,31 @@ func TestWhatIsNoResultIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// The legend speaks of the limit that the cells beyond it speak of.
+func TestTheLegendNamesTheLimitOfTheRun(t *testing.T) {
+	for config, want := range map[string]string{"limit: 2s\n": "> 2 s: not", "limit: 500ms\n": "> 0.5 s: not", "limit: 1m30s\n": "> 90 s: not", "": "> N s: not"} {
+		results, err := report.Read(strings.NewReader(strings.Replace(someResults(), "limit: 2s\n", config, 1)), "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := results.Table(&out); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), "\n"+want) {
+			t.Errorf("with %q the legend has nothing like %q\n%s", config, want, out.String())
+		}
+	}
+}
+
+func TestASearchThatAllocatesWhenAskedAgainMissesTheTarget(t *testing.T) {
+	text := someResults() + strings.Repeat("BenchmarkRepeat/family=F8again/g=1/impl=dray-2 100 9000 ns/op 0 B/op 3 allocs/op 8 steps/op\n", 6)
+	results, err := report.Read(strings.NewReader(text), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "| unsatisfiable node, steady state | 0 allocs/op | F8again/g=1 | 3 allocs/op | missed |\n"; !strings.Contains(results.Markdown(), want) {
+		t.Errorf("the document has no line %q\n%s", want, results.Markdown())
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"golang.org/x/perf/benchunit"
 )
@@ -108,9 +109,19 @@ func (r *Results) timeCells(row *Row) []string {
 func (r *Results) foot(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s\n", strings.Join([]string{
 		fmt.Sprintf("Medians of %s interleaved samples with 95 %% intervals, in seconds (n, µ, m).", r.config("rounds")),
-		"> 2 s: not finished within the limit. ~: cannot be told apart. -: not measured, or a feature it does not have.",
+		r.unfinished() + ": not finished within the limit. ~: cannot be told apart. -: not measured, or a feature it does not have.",
 	}, "\n"))
 	return err
+}
+
+// unfinished is what a cell says that reached the limit of the run; N stands for a
+// limit that the results do not tell.
+func (r *Results) unfinished() string {
+	limit, err := time.ParseDuration(r.config("limit"))
+	if err != nil {
+		return "> N s"
+	}
+	return beyond(limit.Seconds())
 }
 
 func writeBlock(w io.Writer, table *columns) error {

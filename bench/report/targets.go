@@ -26,7 +26,7 @@ var targets = []target{
 	{work: "Allocate, 128 devices, CEL misses", bound: "≥ 1,000× faster", rows: regexp.MustCompile(`^P3/n=128$`), faster: 1000},
 	{work: "families F1 to F8, F12, F16", bound: "≤ 100 µs each", rows: regexp.MustCompile(`^F([1-8]|12u?|16g?)/`), unit: secondsPerOp, atMost: 100e-6},
 	{work: "F9, mixed partitions, 8 GPUs", bound: "≤ 1 ms", rows: regexp.MustCompile(`^F9/g=8$`), unit: secondsPerOp, atMost: 1e-3},
-	{work: "unsatisfiable node, steady state", bound: "0 allocs/op", rows: regexp.MustCompile(`^fullagain/`), unit: allocsPerOp},
+	{work: "unsatisfiable node, steady state", bound: "0 allocs/op", rows: regexp.MustCompile(`^(full|F\d+)again/`), unit: allocsPerOp},
 	{work: "one slice of 128 devices changes", bound: "≤ 200 µs", rows: regexp.MustCompile(`^change/`), unit: secondsPerOp, atMost: 200e-6},
 	{work: "memory", bound: "≤ 300 bytes a device indexed", rows: regexp.MustCompile(`^inventory/`), unit: bytesPerDev, atMost: 300},
 }

@@ -24,7 +24,8 @@ import (
 // that the machine publishes. Commands:
 //
 //	allocate machine=NAME [held=(DEVICE,...)]
-//	PROFILE [xN]       a request for N devices of the profile; "gpu" is the whole one
+//	PROFILE [xN]       a request for N devices of the profile, or type of virtual
+//	                   GPU; "gpu" is the whole one
 //
 // prints the devices that are given, or that they do not fit.
 //
@@ -32,7 +33,13 @@ import (
 //
 // prints which of the GPU's devices can still be allocated.
 func TestPartitionsAreGivenOutAsTheHardwareAdmits(t *testing.T) {
-	datadriven.RunTest(t, "testdata/mig.txt", func(t *testing.T, d *datadriven.TestData) string {
+	for _, cases := range []string{"testdata/mig.txt", "testdata/vgpu.txt"} {
+		t.Run(cases, func(t *testing.T) { runPartitionCases(t, cases) })
+	}
+}
+
+func runPartitionCases(t *testing.T, cases string) {
+	datadriven.RunTest(t, cases, func(t *testing.T, d *datadriven.TestData) string {
 		var name string
 		d.ScanArgs(t, "machine", &name)
 		gpu := newOneGPU(t, name)
@@ -64,12 +71,14 @@ type oneGPU struct {
 	cache     *cel.Cache
 }
 
-var allocatorFeatures = allocator.Features{PartitionableDevices: true, DeviceTaints: true, PrioritizedList: true}
+var allocatorFeatures = allocator.Features{
+	PartitionableDevices: true, CompatibilityGroups: true, DeviceTaints: true, PrioritizedList: true,
+}
 
 func newOneGPU(t *testing.T, name string) *oneGPU {
 	node := instance(t, name).Nodes[0].Hardware
 	node.GPUs, node.NICs = node.GPUs[:1], nil
-	options := publish.Options{Features: publish.DefaultFeatures(), MIG: publish.MIGDynamic}
+	options := publish.Options{Features: everything, MIG: publish.MIGDynamic, VGPU: true}
 	gpu := &oneGPU{
 		driver: publish.DrayDrivers().GPU, profiles: map[string]string{}, held: sets.New[schedulerapi.DeviceID](),
 		inventory: allocator.NewInventory(), cache: cel.NewCache(16, cel.Features{}),

@@ -162,7 +162,8 @@ func (f *Fleet) make(i instance) (*machine.Instance, Place, error) {
 
 // of is the place of one node of the instance.
 func (p Place) of(node *machine.Node) Place {
-	p.Node, p.Member, p.Clique, p.architecture = node.Name, node.Place, node.Clique, node.Architecture
+	p.Node, p.Member, p.Clique = node.Name, node.Place, node.Clique
+	p.architecture, p.memoryGiB = node.Architecture, node.MemoryGiB
 	return p
 }
 

@@ -177,6 +177,31 @@ func TestNamesLabelsAndZonesFollowTheTemplates(t *testing.T) {
 	}
 }
 
+// What a node has comes from its machine, unless the fleet says otherwise. A
+// fraction of a CPU is fine.
+func TestNodesHaveTheCPUsAndMemoryOfTheirMachine(t *testing.T) {
+	for _, test := range []struct {
+		capacity corev1.ResourceList
+		want     string
+	}{
+		{nil, "cpu 224, memory 2Ti, pods 110"},
+		{corev1.ResourceList{"cpu": resource.MustParse("1500m"), "memory": resource.MustParse("1Gi")}, "cpu 1500m, memory 1Gi, pods 110"},
+	} {
+		s := spec(t, "dgx-h100")
+		s.Capacity = test.capacity
+		f, err := fleet.New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for member := range f.Members() {
+			c := member.Node.Status.Capacity
+			if got := fmt.Sprintf("cpu %s, memory %s, pods %s", c.Cpu(), c.Memory(), c.Pods()); got != test.want {
+				t.Errorf("capacity is %s, want %s", got, test.want)
+			}
+		}
+	}
+}
+
 func TestNodesOfARackShareACliqueAndRacksDoNot(t *testing.T) {
 	f, err := fleet.New(spec(t, "gb200-nvl72=2"))
 	if err != nil {
@@ -221,6 +246,8 @@ func TestBadSpecsAreRefusedBeforeAnythingIsMade(t *testing.T) {
 		}, "which no label can be"},
 		"resource":       {func(s *fleet.Spec) { s.Capacity = corev1.ResourceList{"a b": resource.MustParse("1")} }, "capacity[a b]"},
 		"negative":       {func(s *fleet.Spec) { s.Capacity = corev1.ResourceList{"memory": resource.MustParse("-1")} }, "capacity[memory]: -1"},
+		"half a pod":     {func(s *fleet.Spec) { s.Capacity = corev1.ResourceList{"pods": resource.MustParse("1500m")} }, "capacity[pods]: 1500m is not a whole"},
+		"half a device":  {func(s *fleet.Spec) { s.Capacity = corev1.ResourceList{"a.b/c": resource.MustParse("0.5")} }, "capacity[a.b/c]: 500m is not a whole"},
 		"shadowed label": {func(s *fleet.Spec) { s.Labels = map[string]string{corev1.LabelHostname: "x"} }, "kubernetes.io/hostname"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -232,10 +259,6 @@ func TestBadSpecsAreRefusedBeforeAnythingIsMade(t *testing.T) {
 			}
 		})
 	}
-}
-
-func capacity(name corev1.ResourceName, n int64) corev1.ResourceList {
-	return corev1.ResourceList{name: *resource.NewQuantity(n, resource.DecimalSI)}
 }
 
 // The pools of a node and those of a fabric of its name would be one pool, with

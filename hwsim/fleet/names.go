@@ -27,6 +27,7 @@ type Place struct {
 	Clique         string
 
 	architecture string
+	memoryGiB    int
 }
 
 // names makes names and labels.

@@ -21,7 +21,7 @@ const CliqueLabel = "nvidia.com/gpu.clique"
 const podsPerNode = 110
 
 // object makes the Node object: its labels and a status in which it is ready, as
-// a kubelet would report it.
+// a kubelet would report it, but for the memory that the kernel keeps for itself.
 func (f *Fleet) object(place *Place, node *hardware.Node) (*corev1.Node, error) {
 	if problems := validation.IsValidLabelValue(place.Node); len(problems) > 0 {
 		return nil, fmt.Errorf("fleet: name: a node would be called %q, which its label %s cannot hold: %s",
@@ -39,15 +39,15 @@ func (f *Fleet) object(place *Place, node *hardware.Node) (*corev1.Node, error) 
 	if place.Clique != "" {
 		labels[CliqueLabel] = place.Clique
 	}
-	if problems := validation.IsValidLabelValue(place.Node); len(problems) > 0 {
-		return nil, fmt.Errorf("fleet: name: node %s has its name in the label %s as well: %s", place.Node, corev1.LabelHostname, problems[0])
-	}
 	if err := f.names.addLabels(labels, place); err != nil {
 		return nil, err
 	}
 	capacity := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(podsPerNode, resource.DecimalSI)}
 	if cpus := countCPUs(node); cpus > 0 {
 		capacity[corev1.ResourceCPU] = *resource.NewQuantity(int64(cpus), resource.DecimalSI)
+	}
+	if place.memoryGiB > 0 {
+		capacity[corev1.ResourceMemory] = *resource.NewQuantity(int64(place.memoryGiB)<<30, resource.BinarySI)
 	}
 	maps.Copy(capacity, f.spec.Capacity)
 	return &corev1.Node{

@@ -18,7 +18,8 @@ import (
 
 // Spec is what a fleet is made of.
 type Spec struct {
-	// Machines in the order in which they appear.
+	// Machines in the order in which they appear. One that is there several times
+	// is counted on.
 	Machines []Count
 	// Seed sets apart fleets whose nodes have the same names: UUIDs, serial numbers
 	// and hardware addresses follow from it.
@@ -33,7 +34,8 @@ type Spec struct {
 	// Labels of nodes: keys, and templates of values. A value that comes out empty
 	// leaves the label out.
 	Labels map[string]string
-	// Capacity that nodes have besides CPUs and pods, or instead of the defaults.
+	// Capacity that nodes have besides CPUs, memory and pods, or instead of the
+	// machine's.
 	Capacity corev1.ResourceList
 	// Publish says how devices are published.
 	Publish publish.Options
@@ -96,11 +98,22 @@ func (s *Spec) check() error {
 		if problems := validation.IsQualifiedName(string(name)); len(problems) > 0 {
 			return fmt.Errorf("fleet: capacity[%s]: not the name of a resource: %s", name, problems[0])
 		}
-		if quantity := s.Capacity[name]; quantity.Sign() < 0 {
+		quantity := s.Capacity[name]
+		if quantity.Sign() < 0 {
 			return fmt.Errorf("fleet: capacity[%s]: %s is less than nothing", name, quantity.String())
+		}
+		if _, whole := quantity.AsInt64(); isCounted(name) && !whole {
+			return fmt.Errorf("fleet: capacity[%s]: %s is not a whole number", name, quantity.String())
 		}
 	}
 	return nil
+}
+
+// isCounted says whether the API server takes whole numbers of a resource only:
+// pods, and everything that is not Kubernetes' own.
+func isCounted(name corev1.ResourceName) bool {
+	domain, _, found := strings.Cut(string(name), "/")
+	return name == corev1.ResourcePods || found && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
 }
 
 // instance is one machine of the fleet.

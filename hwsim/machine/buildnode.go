@@ -9,6 +9,9 @@ import (
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
+// maxMemoryGiB bounds the memory of a node: a pebibyte.
+const maxMemoryGiB = 1 << 20
+
 // maxFunctions bounds the functions of a node, virtual ones included.
 const maxFunctions = 8192
 
@@ -48,6 +51,7 @@ func buildNode(p *problems, path string, file *NodeFile, models *modelSet) *temp
 	}
 	b.architecture()
 	b.numaNodes()
+	b.within(b.at("memoryGiB"), file.MemoryGiB, 0, maxMemoryGiB)
 	b.drivers()
 	b.roots()
 	b.checkDrivers()
@@ -60,7 +64,7 @@ func buildNode(p *problems, path string, file *NodeFile, models *modelSet) *temp
 			f.pci.IOMMUGroup = i
 		}
 	}
-	t := &template{architecture: cmp.Or(file.Architecture, "amd64"), clique: b.clique()}
+	t := &template{architecture: cmp.Or(file.Architecture, "amd64"), memoryGiB: file.MemoryGiB, clique: b.clique()}
 	b.gpus()
 	b.amdgpus()
 	b.nics()

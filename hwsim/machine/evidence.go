@@ -27,7 +27,7 @@ var Confidences = [...]Confidence{Read, Derived, Known, Doubtful}
 // the figures in their file.
 type Evidence struct {
 	// Of names the figures: "PCIe roots". Empty means all that no other entry
-	// beside it names.
+	// beside it names; what hwsim ships has such an entry at the end of each list.
 	Of         string     `json:"of,omitempty"`
 	Confidence Confidence `json:"confidence"`
 	// Source is a document, a program's output or the reasoning.

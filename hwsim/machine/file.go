@@ -42,6 +42,8 @@ type NodeFile struct {
 	Architecture string `json:"architecture,omitempty"`
 	// NUMA nodes, by ID from 0 up. Empty for a machine that does not tell.
 	NUMA []NUMAFile `json:"numa,omitempty"`
+	// MemoryGiB is what the node has in all; 0 if that is not known.
+	MemoryGiB int `json:"memoryGiB,omitempty"`
 	// IOMMU gives every function an IOMMU group of its own.
 	IOMMU bool `json:"iommu,omitempty"`
 	// NVIDIA is the driver of NVIDIA's GPUs; needed where there are any.

@@ -28,6 +28,8 @@ type Node struct {
 	Clique string
 	// Architecture of the CPUs: "amd64" or "arm64".
 	Architecture string
+	// MemoryGiB of the node, 0 if its file does not say.
+	MemoryGiB int
 	// Hardware is the node's devices.
 	Hardware *hardware.Node
 }
@@ -36,6 +38,7 @@ type Node struct {
 type template struct {
 	node         hardware.Node
 	architecture string
+	memoryGiB    int
 	clique       int      // of all GPUs, 0 for none
 	serials      []string // prefix of the serial number of each FPGA, or empty
 }
@@ -100,7 +103,7 @@ func (m *Machine) instantiatePool(id Identity) *hardware.FabricPool {
 // rack's, if the node is in a rack.
 func (t *template) instantiate(id Identity, place int, fabric Identity, clique int) Node {
 	node := t.node
-	result := Node{Name: id.Name, Place: place, Architecture: t.architecture, Hardware: &node}
+	result := Node{Name: id.Name, Place: place, Architecture: t.architecture, MemoryGiB: t.memoryGiB, Hardware: &node}
 	node.GPUs = slices.Clone(node.GPUs)
 	node.AMDGPUs = slices.Clone(node.AMDGPUs)
 	node.NICs = slices.Clone(node.NICs)

@@ -72,7 +72,7 @@ func Names() []string {
 func Load(name string) (*Machine, error) {
 	load, ok := embeddedMachines()[name]
 	if !ok {
-		if like := closest(name, Names()); like != "" {
+		if like := closest(name, Names()); like != "" && name != "" {
 			return nil, fmt.Errorf("machine %q: %w; do you mean %q?", name, ErrNotFound, like)
 		}
 		return nil, fmt.Errorf("machine %q: %w; there are %s", name, ErrNotFound, strings.Join(Names(), ", "))

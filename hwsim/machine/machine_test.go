@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -32,7 +33,7 @@ func TestEveryEmbeddedMachineIsValid(t *testing.T) {
 func TestUnknownMachinesAreNotFound(t *testing.T) {
 	for name, want := range map[string]string{
 		"dgx-h10": `machine "dgx-h10": no such machine; do you mean "dgx-h100"?`,
-		"":        "", "../models/gpu": "",
+		"":        `machine "": no such machine; there are ` + strings.Join(Names(), ", "), "../models/gpu": "",
 	} {
 		_, err := Load(name)
 		if !errors.Is(err, ErrNotFound) || want != "" && err.Error() != want {
@@ -89,11 +90,26 @@ func TestFilesMeanTheSameToAnotherYAMLLibrary(t *testing.T) {
 	}
 }
 
-// Every figure has a mark: of the layouts, the models and the tables.
+// Drivers publish the subsystem of a network function, which no card leaves at 0.
+func TestEveryNICModelHasASubsystem(t *testing.T) {
+	models, err := embeddedModels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range models.nics {
+		if m.Subsystem == nil || m.Subsystem.Vendor == 0 || m.Subsystem.Device == 0 {
+			t.Errorf("model %s has the subsystem %v", name, m.Subsystem)
+		}
+	}
+}
+
+// Every figure has a mark: that of the entry that names it, or of the last one,
+// which is for all others.
 func TestEverythingEmbeddedHasEvidence(t *testing.T) {
 	has := func(what string, list []Evidence) {
-		if len(list) == 0 {
-			t.Errorf("%s has no evidence", what)
+		rest := slices.IndexFunc(list, func(e Evidence) bool { return e.Of == "" })
+		if rest < 0 || rest != len(list)-1 {
+			t.Errorf("%s: evidence: the last entry, and no other, must be without \"of\"", what)
 		}
 	}
 	for _, name := range Names() {

@@ -74,6 +74,7 @@ func (p *problems) checkKind(path string, file *File) {
 	}{
 		{"architecture", NodeKind, file.Architecture != ""},
 		{"numa", NodeKind, len(file.NUMA) > 0},
+		{"memoryGiB", NodeKind, file.MemoryGiB != 0},
 		{"iommu", NodeKind, file.IOMMU},
 		{"nvidia", NodeKind, file.NVIDIA != nil},
 		{"amd", NodeKind, file.AMD != nil},

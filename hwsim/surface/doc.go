@@ -25,7 +25,7 @@
 //
 // # What is where
 //
-//	write.go      Write: the whole, into its place at once
+//	write.go      Write: the whole, into its place at once; Stage: up to that step
 //	work.go       the folder beside it in which it is made, and what killed writers
 //	              left; lock_linux.go, lock_other.go what they need of a system
 //	open.go       Open: the folder as a Host

@@ -22,51 +22,81 @@ import (
 // .NAME.hwsim-NUMBER beside dir; the next Write to dir removes it, and puts the
 // surface back that was there if the writer was killed in that moment.
 func Write(dir string, node *hardware.Node) error {
-	if err := write(dir, node); err != nil {
-		return fmt.Errorf("surface of a node: %w", err)
+	staged, err := Stage(dir, node)
+	if err != nil {
+		return err
 	}
-	return nil
+	defer staged.Discard()
+	return staged.Commit()
 }
 
-func write(dir string, node *hardware.Node) error {
+// Staged is a surface that is complete and not yet in its place.
+type Staged struct {
+	dir  string
+	work *workFolder
+}
+
+// Stage does what Write does but for the last step, so that several surfaces can be
+// put in their places together or not at all. Discard must be called in the end.
+func Stage(dir string, node *hardware.Node) (*Staged, error) {
+	staged, err := stage(dir, node)
+	if err != nil {
+		return nil, fmt.Errorf("surface of a node: %w", err)
+	}
+	return staged, nil
+}
+
+func stage(dir string, node *hardware.Node) (*Staged, error) {
 	if err := node.Validate(); err != nil {
-		return err
+		return nil, err
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // what a link leads to is replaced, not the link
 	}
 	if err := removeLeftovers(dir); err != nil {
-		return err
+		return nil, err
 	}
 	free, err := empty(dir)
 	if err != nil {
-		return advise(dir, err)
+		return nil, advise(dir, err)
 	}
 	if !free {
 		if err := checkMarker(dir); err != nil {
-			return fmt.Errorf("%w; it is not empty and will not be overwritten: give another directory", err)
+			return nil, fmt.Errorf("%w; it is not empty and will not be overwritten: give another directory", err)
 		}
 	}
 	work, err := newWork(dir)
 	if err != nil {
-		return advise(dir, err)
+		return nil, advise(dir, err)
 	}
-	defer work.remove()
-	if err := build(node).write(work.made()); err != nil {
-		return err
+	staged := &Staged{dir, work}
+	err = build(node).write(work.made())
+	if err == nil {
+		err = check(work.made(), node)
 	}
-	if err := check(work.made(), node); err != nil {
-		return err
+	if err != nil {
+		staged.Discard()
+		return nil, err
 	}
-	if err := replace(work, dir, exchange); err != nil {
-		return advise(dir, err)
+	return staged, nil
+}
+
+// Commit puts the surface in its place. After an error what was there is there
+// again.
+func (s *Staged) Commit() error {
+	if err := replace(s.work, s.dir, exchange); err != nil {
+		return fmt.Errorf("surface of a node: %w", advise(s.dir, err))
 	}
 	return nil
 }
+
+// Discard removes what Stage made and Commit did not use, and the surface that
+// Commit replaced.
+func (s *Staged) Discard() { s.work.remove() }
 
 // replace puts what was made at dir. What was there is in the work folder then.
 func replace(work *workFolder, dir string, exchange func(a, b string) error) error {

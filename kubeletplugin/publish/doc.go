@@ -42,6 +42,11 @@
 // driver itself goes by. Three models are Dray's own, because nobody publishes
 // such devices: virtual GPUs, ports with shared bandwidth, FPGAs.
 //
+// Two differences are deliberate. dranet leaves out interfaces that lead to the
+// default gateway, and the SR-IOV driver functions that no policy chooses; which
+// those are is no matter of hardware, so both are published, and who must not have
+// one leaves it to a selector, or withdraws it (State).
+//
 // What the API server would drop is never published: it drops fields of disabled
 // features without a word, and partitions without their counters look free while
 // they overlap. Where an option asks for what the server does not keep, New

@@ -35,6 +35,8 @@ func (p *Publisher) nics(node *hardware.Node) ([]group, error) {
 }
 
 func (p *Publisher) networkFunction(nic *hardware.NIC, node *hardware.Node) resourceapi.Device {
+	// A function without a subsystem has the ID 0 in sysfs, and dranet publishes
+	// what is there.
 	a := attributes{
 		dranet + "pciAddress":   text(nic.Address.String()),
 		dranet + "pciVendor":    description(cmp.Or(nic.IDs.VendorName, "unknown")),

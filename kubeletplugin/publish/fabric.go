@@ -14,7 +14,9 @@ import (
 // Devices that are attached on demand, as the driver for composable
 // disaggregated infrastructure publishes them: any node that the fabric reaches
 // can get one, a claim binds it to a node, and the pod waits until the fabric's
-// controller says that it is there.
+// controller says that it is there. That driver has a pool for each model and
+// fabric, and attributes as it is configured; here a fabric's devices of one driver
+// are one pool, and have the two attributes and the capacity below.
 
 // Conditions of claims with devices of a fabric.
 const (

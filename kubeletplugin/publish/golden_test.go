@@ -139,6 +139,8 @@ func parseOption(t testing.TB, d *datadriven.TestData, o *publish.Options, key s
 		o.Bitstreams = append(o.Bitstreams, publish.Bitstream{Name: values[0], Model: strings.ReplaceAll(values[1], "_", " "), Interface: values[2], Function: values[3]})
 	case "extended": // class, resource
 		o.ExtendedResources = map[string]string{values[0]: values[1]}
+	case "resource-name": // interface, name
+		o.ResourceNames = map[string]string{values[0]: values[1]}
 	case "features":
 		o.Features = publish.Features{}
 		for _, feature := range values {
@@ -155,6 +157,8 @@ func parseOption(t testing.TB, d *datadriven.TestData, o *publish.Options, key s
 				o.Features.BindingConditions = true
 			case "capacity":
 				o.Features.ConsumableCapacity = true
+			case "extended":
+				o.Features.ExtendedResources = true
 			case "none":
 			default:
 				d.Fatalf(t, "unknown feature %s", feature)

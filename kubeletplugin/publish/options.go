@@ -46,8 +46,13 @@ type Options struct {
 	HostManagedIMEX bool
 	// Bitstreams that may be loaded into regions of FPGA cards.
 	Bitstreams []Bitstream
+	// ResourceNames are names that the SR-IOV driver's policies give to virtual
+	// functions, by the interface of their physical function. Functions of others
+	// have none. Only NICVirtualFunctions has them.
+	ResourceNames map[string]string
 	// ExtendedResources are extended resource names by name of DeviceClass. None by
-	// default: a fresh installation claims no name that it was not given.
+	// default: a fresh installation claims no name that it was not given. They need
+	// Features.ExtendedResources.
 	ExtendedResources map[string]string
 }
 
@@ -92,12 +97,15 @@ type Features struct {
 	ListAttributes       bool // from 1.36
 	BindingConditions    bool
 	ConsumableCapacity   bool
+	ExtendedResources    bool
 }
 
 // DefaultFeatures are those that an API server of the newest minor keeps with the
 // gates as they come.
 func DefaultFeatures() Features {
-	return Features{PartitionableDevices: true, DeviceTaints: true, BindingConditions: true, ConsumableCapacity: true}
+	return Features{
+		PartitionableDevices: true, DeviceTaints: true, BindingConditions: true, ConsumableCapacity: true, ExtendedResources: true,
+	}
 }
 
 // DefaultFeaturesOf are those that an API server of a minor keeps with the gates as
@@ -219,6 +227,7 @@ func (o *Options) check() error {
 		{o.AMDPartitions, "amdPartitions", "partitionableDevices", f.PartitionableDevices},
 		{o.AMDPartitions, "amdPartitions", "consumableCapacity", f.ConsumableCapacity},
 		{o.NICs == NICSharedBandwidth, "nics: shared bandwidth", "consumableCapacity", f.ConsumableCapacity},
+		{len(o.ExtendedResources) > 0, "extendedResources", "extendedResources", f.ExtendedResources},
 	} {
 		if need.on && !need.kept {
 			return fmt.Errorf("options: %s: needs features.%s: %w", need.option, need.feature, ErrNotKept)
@@ -226,6 +235,9 @@ func (o *Options) check() error {
 	}
 	if o.VGPU && o.MIG == MIGStatic {
 		return errors.New("options: vgpu: virtual GPUs and static MIG cannot be published together; use dynamic MIG or none")
+	}
+	if len(o.ResourceNames) > 0 && o.NICs != NICVirtualFunctions {
+		return errors.New("options: resourceNames: only virtual functions have them; publish NICs as these")
 	}
 	return o.checkNames()
 }
@@ -245,6 +257,11 @@ func (o *Options) checkNames() error {
 			if !isHexID(id.value) {
 				return fmt.Errorf("options: bitstreams[%d].%s: %q is not 32 lower-case hex digits", i, id.field, id.value)
 			}
+		}
+	}
+	for _, port := range slices.Sorted(maps.Keys(o.ResourceNames)) {
+		if problems := validation.IsQualifiedName(o.ResourceNames[port]); len(problems) > 0 {
+			return fmt.Errorf("options: resourceNames[%s]: %q: %s", port, o.ResourceNames[port], problems[0])
 		}
 	}
 	for _, class := range slices.Sorted(maps.Keys(o.ExtendedResources)) {

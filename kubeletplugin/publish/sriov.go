@@ -11,7 +11,8 @@ import (
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
-// Virtual functions as the SR-IOV driver publishes them, and Dray's own model of
+// Virtual functions as the SR-IOV driver publishes them, all of them and not only
+// those that its policies choose, and Dray's own model of
 // a physical function: a device that claims share, each of which gets one of the
 // virtual functions that there are and the bandwidth that it asks for.
 
@@ -51,7 +52,11 @@ func (p *Publisher) virtualFunctions(node *hardware.Node) ([]resourceapi.Device,
 		a[sriov+"vfID"] = number(vf.SRIOV.Index)
 		a[sriov+"rdmaCapable"] = truth(vf.RDMA != nil)
 		a[multus+"deviceID"] = text(vf.Address.String())
-		a[dranet+"numaNode"] = number(vf.NUMANode)
+		a[dranet+"numaNode"] = number(vf.NUMANode) // -1 for none, as that driver says
+		if name := p.options.ResourceNames[pf.Interface]; name != "" {
+			a[sriov+"resourceName"] = text(name)
+			a[multus+"resourceName"] = text(name)
+		}
 		p.topology(a, &vf.PCIFunction, node)
 		if pf.Root != "" {
 			a[attributePCIeRoot] = text(pf.Root)

@@ -73,7 +73,9 @@ func (e *explainer) bindingAt(a *alternative, stage int) (Binding, error) {
 	case StageNode:
 		return Binding{Cause: WrongNode, Devices: gone.Count()}, nil
 	case StageUntainted:
-		return Binding{Cause: Tainted, Taints: e.taints(a, gone), Devices: gone.Count()}, nil
+		b := Binding{Cause: Tainted, Devices: gone.Count()}
+		b.Taints, b.MoreTaints = e.taints(a, gone)
+		return b, nil
 	case StageFree:
 		return Binding{Cause: InUse, Devices: gone.Count()}, nil
 	case StageCapacity:
@@ -82,7 +84,9 @@ func (e *explainer) bindingAt(a *alternative, stage int) (Binding, error) {
 		if !e.Claims.Features.PartitionableDevices {
 			return Binding{Cause: Unsupported, Feature: "DRAPartitionableDevices", Devices: gone.Count()}, nil
 		}
-		return Binding{Cause: CountersShort, Counters: e.counters(gone), Devices: gone.Count()}, nil
+		b := Binding{Cause: CountersShort, Devices: gone.Count()}
+		b.Counters, b.MoreCounters = e.counters(gone)
+		return b, nil
 	case StageCompatible:
 		return Binding{Cause: Incompatible, Groups: e.groups(gone), Devices: gone.Count()}, nil
 	}
@@ -156,7 +160,7 @@ func (e *explainer) mismatch(a *alternative, stage Stage) Binding {
 	return Binding{Cause: SelectorMismatch}
 }
 
-func (e *explainer) taints(a *alternative, gone bitset.Set) []TaintCount {
+func (e *explainer) taints(a *alternative, gone bitset.Set) (listed []TaintCount, more int) {
 	var list []TaintCount
 	for position := range gone.All {
 		taint := taintText(e.examination.Untolerated(a.compiled, position))
@@ -169,7 +173,13 @@ func (e *explainer) taints(a *alternative, gone bitset.Set) []TaintCount {
 	slices.SortStableFunc(list, func(x, y TaintCount) int {
 		return cmp.Or(cmp.Compare(y.Devices, x.Devices), cmp.Compare(x.Taint, y.Taint))
 	})
-	return list[:min(len(list), maxListed)]
+	return atMost(maxListed, list)
+}
+
+// atMost returns the first of a list, and how many are left out.
+func atMost[T any](n int, list []T) (listed []T, more int) {
+	listed = list[:min(len(list), n)]
+	return listed, len(list) - len(listed)
 }
 
 func taintText(taint *resourceapi.DeviceTaint) string {
@@ -228,7 +238,7 @@ type counterKey struct{ pool, counter int }
 
 // counters returns the counters that keep the devices away, those that keep most
 // away first.
-func (e *explainer) counters(gone bitset.Set) []CounterShortage {
+func (e *explainer) counters(gone bitset.Set) (shortages []CounterShortage, more int) {
 	type tally struct {
 		counterKey
 		needed  resource.Quantity
@@ -254,13 +264,13 @@ func (e *explainer) counters(gone bitset.Set) []CounterShortage {
 	slices.SortStableFunc(list, func(x, y tally) int {
 		return cmp.Or(cmp.Compare(y.devices, x.devices), cmp.Compare(x.pool, y.pool), cmp.Compare(x.counter, y.counter))
 	})
-	var shortages []CounterShortage
-	for _, t := range list[:min(len(list), maxListed)] {
+	list, more = atMost(maxListed, list)
+	for _, t := range list {
 		s := e.counter(t.counterKey)
 		s.Needed, s.Devices = t.needed.String(), t.devices
 		shortages = append(shortages, s)
 	}
-	return shortages
+	return shortages, more
 }
 
 // counter names a counter and says what is left of it.
@@ -284,14 +294,16 @@ func (e *explainer) groups(gone bitset.Set) *GroupConflict {
 		if !found {
 			continue
 		}
-		return &GroupConflict{Pool: pool.String(), CounterSet: pool.Counters.Sets[set].Name,
-			Groups: groupsOn(pool.At(device), pool.Counters.Sets[set].Name)}
+		c := &GroupConflict{Pool: pool.String(), CounterSet: pool.Counters.Sets[set].Name}
+		c.Groups, c.MoreGroups = groupsOn(pool.At(device), c.CounterSet)
+		return c
 	}
 	return nil
 }
 
-// groupsOn returns the groups that a device names on a counter set.
-func groupsOn(device *resourceapi.Device, set string) []string {
+// groupsOn returns the groups that a device names on a counter set, and the number
+// of those that are left out.
+func groupsOn(device *resourceapi.Device, set string) (listed []string, more int) {
 	var groups []string
 	for i := range device.ConsumesCounters {
 		if device.ConsumesCounters[i].CounterSet == set {
@@ -299,8 +311,7 @@ func groupsOn(device *resourceapi.Device, set string) []string {
 		}
 	}
 	slices.Sort(groups)
-	groups = slices.Compact(groups)
-	return groups[:min(len(groups), maxListed)]
+	return atMost(maxListed, slices.Compact(groups))
 }
 
 func (e *explainer) constraint(r *followed, c constraintCount) *ConstraintShortage {

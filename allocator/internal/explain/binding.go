@@ -80,6 +80,10 @@ type Binding struct {
 	Constraint *ConstraintShortage `json:"constraint,omitempty"`
 	Limit      int                 `json:"limit,omitempty"`
 	Member     *NearestMiss        `json:"member,omitempty"`
+
+	// MoreTaints and MoreCounters are the numbers of those that are not listed.
+	MoreTaints   int `json:"moreTaints,omitempty"`
+	MoreCounters int `json:"moreCounters,omitempty"`
 }
 
 // SelectorRef is the selector after which too few devices are left.
@@ -133,6 +137,8 @@ type GroupConflict struct {
 	CounterSet string `json:"counterSet"`
 	// Groups are those that the devices in question name; empty for none.
 	Groups []string `json:"groups,omitempty"`
+	// MoreGroups is the number of those that are not listed.
+	MoreGroups int `json:"moreGroups,omitempty"`
 }
 
 // ConstraintShortage is a constraint that the devices do not satisfy.
@@ -152,5 +158,5 @@ type ConstraintShortage struct {
 	Several bool `json:"several,omitempty"`
 }
 
-// maxListed bounds the lists of an explanation.
+// maxListed bounds the lists of an explanation. Each says how many are left out.
 const maxListed = 8

@@ -111,12 +111,13 @@ func (e *explainer) whyUncounted(position int) string {
 	short := shortCounters(&e.examination.Problem, position)
 	number, device := e.Target.Node.Locate(position)
 	var parts []string
-	for _, counter := range short[:min(len(short), maxListed)] {
+	listed, more := atMost(maxListed, short)
+	for _, counter := range listed {
 		c := e.counter(counterKey{number, counter})
 		needed := e.Target.Node.Pools[number].Draws(device, counter)
 		parts = append(parts, fmt.Sprintf("%s (%s needed, %s left)", c.Counter, needed.String(), c.Left))
 	}
-	return fmt.Sprintf("counter %s of %s", strings.Join(parts, ", "), e.setOf(number, short[0]))
+	return fmt.Sprintf("counter %s of %s", enumerated(parts, more), e.setOf(number, short[0]))
 }
 
 func (e *explainer) setOf(pool, counter int) string {
@@ -131,14 +132,23 @@ func (e *explainer) whyIncompatible(position int) string {
 	return fmt.Sprintf("its %s incompatible with what is on counter set %s", groupNames(groupsOn(pool.At(device), name)), name)
 }
 
-func groupNames(groups []string) string {
+// enumerated joins what is listed, and says how many more there are.
+func enumerated(listed []string, more int) string {
+	text := strings.Join(listed, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func groupNames(groups []string, more int) string {
 	switch len(groups) {
 	case 0:
 		return "lack of a compatibility group is"
 	case 1:
 		return "compatibility group " + groups[0] + " is"
 	}
-	return "compatibility groups " + strings.Join(groups, ", ") + " are"
+	return "compatibility groups " + enumerated(groups, more) + " are"
 }
 
 func (e *explainer) whyConstrained(a *alternative, position int) string {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // columns is the width of a page.
@@ -68,11 +69,7 @@ func (b *Binding) details() []string {
 		say("%s wanted, %d left %s", plural(b.Wanted, "device"), b.Left, stageTexts[b.Stage].after)
 	}
 	if len(b.Requests) > 1 {
-		more := ""
-		if b.MoreRequests > 0 {
-			more = fmt.Sprintf(" and %d more", b.MoreRequests)
-		}
-		say("not together: requests %s%s", strings.Join(b.Requests, ", "), more)
+		say("not together: requests %s", enumerated(b.Requests, b.MoreRequests))
 	} else if b.Together {
 		say("%s wanted; one by one %d would do, not together", plural(b.Wanted, "device"), b.Left)
 	}
@@ -101,6 +98,9 @@ func (b *Binding) particulars(say func(format string, args ...any)) {
 	for _, t := range b.Taints {
 		say("%s tainted with %s", plural(t.Devices, "device"), t.Taint)
 	}
+	if b.MoreTaints > 0 {
+		say("and %s", plural(b.MoreTaints, "more taint"))
+	}
 	if b.Cause == InUse {
 		say("%s in use", plural(b.Devices, "device"))
 	}
@@ -110,8 +110,11 @@ func (b *Binding) particulars(say func(format string, args ...any)) {
 	for _, c := range b.Counters {
 		say("%s", c.text())
 	}
+	if b.MoreCounters > 0 {
+		say("and %s", plural(b.MoreCounters, "more counter"))
+	}
 	if g := b.Groups; g != nil {
-		say("counter set %s of pool %s: %s not shared by all", g.CounterSet, g.Pool, groupNames(g.Groups))
+		say("counter set %s of pool %s: %s not shared by all", g.CounterSet, g.Pool, groupNames(g.Groups, g.MoreGroups))
 	}
 	if c := b.Constraint; c != nil {
 		say("%s", c.text())
@@ -213,8 +216,8 @@ func (c *ClaimFunnel) table(p *page, group []*Funnel, label int) {
 const maxHead = 30
 
 func (f *Funnel) head() string {
-	if len(f.Name) > maxHead {
-		return f.Name[:maxHead-3] + "..."
+	if utf8.RuneCountInString(f.Name) > maxHead {
+		return string([]rune(f.Name)[:maxHead-3]) + "..."
 	}
 	return f.Name
 }
@@ -246,7 +249,7 @@ func (f *Funnel) cell(stage int) string {
 }
 
 func (f *Funnel) width() int {
-	width := max(len(f.head()), len(f.want()))
+	width := max(utf8.RuneCountInString(f.head()), len(f.want()))
 	for i := range f.Stages {
 		width = max(width, len(f.cell(i)))
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/dray-dev/dray/allocator"
 )
@@ -22,5 +23,24 @@ func TestThePageDoesNotSteerTheTerminal(t *testing.T) {
 	}
 	if !strings.Contains(page, "device.driver == '?[2J?' || false") {
 		t.Errorf("the expression is not on the page:\n%s", page)
+	}
+}
+
+// A name of many bytes is cut between characters, and the table stays in line.
+func TestALongNameIsCutAtACharacter(t *testing.T) {
+	e := &allocator.Explanation{Node: "node-a", Claims: []allocator.ClaimFunnel{{Claim: "default/c", Requests: []allocator.RequestFunnel{
+		{Alternatives: []allocator.Funnel{{Name: strings.Repeat("ü", 40)}}},
+	}}}}
+	page := e.Text()
+	if !utf8.ValidString(page) || !strings.Contains(page, " "+strings.Repeat("ü", 27)+"...\n") {
+		t.Errorf("the name is not cut after 27 characters:\n%s", page)
+	}
+}
+
+func TestGroupsThatAreNotListedAreCounted(t *testing.T) {
+	e := &allocator.Explanation{Node: "node-a", First: &allocator.Shortage{Binding: allocator.Binding{Cause: "groups",
+		Groups: &allocator.GroupConflict{Pool: "d/p", CounterSet: "s", Groups: []string{"a", "b"}, MoreGroups: 3}}}}
+	if want := "compatibility groups a, b and 3 more are not shared by all"; !strings.Contains(e.Text(), want) {
+		t.Errorf("the page does not have %q:\n%s", want, e.Text())
 	}
 }

@@ -291,10 +291,11 @@ func (t *together) uncounted() (Binding, error) {
 		}
 	}
 	for _, key := range used {
-		if lifted[key] && len(b.Counters) < maxListed {
+		if lifted[key] {
 			b.Counters = append(b.Counters, t.counter(key))
 		}
 	}
+	b.Counters, b.MoreCounters = atMost(maxListed, b.Counters)
 	return b, nil
 }
 
@@ -424,7 +425,9 @@ func (t *together) joined() *GroupConflict {
 			}
 			set := pool.Counters.Sets[use.Set].Name
 			_, device := t.Target.Node.Locate(position)
-			return &GroupConflict{Pool: pool.String(), CounterSet: set, Groups: groupsOn(pool.At(device), set)}
+			c := &GroupConflict{Pool: pool.String(), CounterSet: set}
+			c.Groups, c.MoreGroups = groupsOn(pool.At(device), set)
+			return c
 		}
 	}
 	return nil

@@ -50,14 +50,17 @@ func (s GroupState) With(groups []uint32) GroupState {
 	case s.ungrouped || len(groups) == 0:
 		return s
 	}
-	kept := 0
-	for _, group := range s.groups {
+	first, end, kept := 0, 0, 0
+	for i, group := range s.groups {
 		if contains(groups, group) {
-			kept++
+			if kept == 0 {
+				first = i
+			}
+			end, kept = i+1, kept+1
 		}
 	}
-	if kept == len(s.groups) {
-		return s
+	if end-first == kept {
+		return GroupState{occupied: true, groups: s.groups[first:end:end]} // As always with two groups.
 	}
 	common := make([]uint32, 0, kept)
 	for _, group := range s.groups {
@@ -76,7 +79,8 @@ func (s GroupState) AppendKey(key []byte) []byte {
 	case s.ungrouped:
 		return append(key, 1)
 	}
-	groups := slices.Clone(s.groups)
+	var sorted [4]uint32
+	groups := append(sorted[:0], s.groups...)
 	slices.Sort(groups)
 	key = binary.AppendVarint(append(key, 2), int64(len(groups)))
 	for _, group := range groups {

@@ -40,19 +40,21 @@ type Attribute struct {
 	Values []ValueHandle
 }
 
-// ReadAttribute converts an attribute. With lists off a list cannot be
+// ReadAttribute converts an attribute, with its values in the given memory, which
+// may be nil. With lists off a list cannot be
 // compared; with lists on a scalar is a list of one. attribute may be nil.
-func ReadAttribute(attribute *resourceapi.DeviceAttribute, lists bool) Attribute {
+func ReadAttribute(memory []ValueHandle, attribute *resourceapi.DeviceAttribute, lists bool) Attribute {
+	a := Attribute{Values: memory[:0]}
 	if attribute == nil {
-		return Attribute{}
+		return a
 	}
-	a := Attribute{Present: true}
+	a.Present = true
 	if lists {
-		a.Values = listValues(attribute)
+		a.Values = appendList(a.Values, attribute)
 	}
 	if len(a.Values) == 0 {
 		if value, ok := scalarValue(attribute); ok {
-			a.Values = []ValueHandle{unique.Make(value)}
+			a.Values = append(a.Values, unique.Make(value))
 		}
 	}
 	a.Comparable = len(a.Values) > 0
@@ -80,8 +82,7 @@ func boolean(b bool) Value {
 	return Value{Type: BoolValue}
 }
 
-func listValues(a *resourceapi.DeviceAttribute) []ValueHandle {
-	var values []ValueHandle
+func appendList(values []ValueHandle, a *resourceapi.DeviceAttribute) []ValueHandle {
 	switch {
 	case len(a.IntValues) > 0:
 		for _, v := range a.IntValues {
@@ -128,7 +129,7 @@ func (p *Pool) Attributes(name resourceapi.FullyQualifiedName, lists bool) []Att
 	}
 	column := make([]Attribute, p.Devices)
 	for i := range column {
-		column[i] = ReadAttribute(findAttribute(p.At(i), p.Driver, name), lists)
+		column[i] = ReadAttribute(nil, findAttribute(p.At(i), p.Driver, name), lists)
 	}
 	if p.columns.byKey == nil || len(p.columns.byKey) >= maxColumns {
 		p.columns.byKey = make(map[columnKey][]Attribute)

@@ -34,13 +34,13 @@ func TestReadAttribute(t *testing.T) {
 			if lists {
 				want = c.lists
 			}
-			got := ReadAttribute(c.attribute, lists)
+			got := ReadAttribute(nil, c.attribute, lists)
 			if !got.Present || got.Comparable != (want > 0) || len(got.Values) != want {
 				t.Errorf("%s, lists %v: %+v, want %d values", c.name, lists, got, want)
 			}
 		}
 	}
-	if got := ReadAttribute(nil, true); got.Present || got.Comparable || got.Values != nil {
+	if got := ReadAttribute(nil, nil, true); got.Present || got.Comparable || got.Values != nil {
 		t.Errorf("an attribute that is not there is %+v", got)
 	}
 }
@@ -53,13 +53,13 @@ func TestValuesOfDifferentTypesAreDifferent(t *testing.T) {
 	}
 	for i := range list {
 		for j := range list {
-			a, b := ReadAttribute(&list[i], false).Values[0], ReadAttribute(&list[j], false).Values[0]
+			a, b := ReadAttribute(nil, &list[i], false).Values[0], ReadAttribute(nil, &list[j], false).Values[0]
 			if (a == b) != (i == j) {
 				t.Errorf("values %v and %v are equal: %v", a.Value(), b.Value(), a == b)
 			}
 		}
 	}
-	scalar, inList := ReadAttribute(&list[2], true), ReadAttribute(&resourceapi.DeviceAttribute{IntValues: []int64{1}}, true)
+	scalar, inList := ReadAttribute(nil, &list[2], true), ReadAttribute(nil, &resourceapi.DeviceAttribute{IntValues: []int64{1}}, true)
 	if scalar.Values[0] != inList.Values[0] {
 		t.Error("a number is not equal to the same number in a list")
 	}

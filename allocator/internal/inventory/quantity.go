@@ -12,11 +12,8 @@ import (
 // Exact converts a quantity without rounding. It fails for exponents that no
 // device has (see index.NewWide).
 func Exact(q resource.Quantity) (index.Exact, error) {
-	if q.Sign() == 0 {
-		return index.Exact{}, nil // Whatever its exponent, through which AsInt64 would count.
-	}
-	if whole, ok := q.AsInt64(); ok && whole <= math.MaxInt64/1000 && whole >= math.MinInt64/1000 {
-		return index.Exact{Milli: whole * 1000}, nil
+	if amount, whole := wholeExact(&q); whole {
+		return amount, nil
 	}
 	// AsDec changes its receiver, which is this function's own copy.
 	dec := q.AsDec()
@@ -28,6 +25,17 @@ func Exact(q resource.Quantity) (index.Exact, error) {
 		}
 	}
 	return index.NewWide(new(big.Int).Set(unscaled), digits)
+}
+
+// wholeExact is Exact for whole numbers; whole is false for all others.
+func wholeExact(q *resource.Quantity) (amount index.Exact, whole bool) {
+	if q.Sign() == 0 {
+		return index.Exact{}, true // Whatever its exponent, through which AsInt64 would count.
+	}
+	if n, ok := q.AsInt64(); ok && n <= math.MaxInt64/1000 && n >= math.MinInt64/1000 {
+		return index.Exact{Milli: n * 1000}, true
+	}
+	return index.Exact{}, false
 }
 
 // CheckExponent fails where Exact does, and for a zero with such an exponent.

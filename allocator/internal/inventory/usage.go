@@ -3,6 +3,7 @@ package inventory
 import (
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/dynamic-resource-allocation/structured/schedulerapi"
 
 	"github.com/dray-dev/dray/allocator/internal/bitset"
@@ -30,6 +31,13 @@ type Usage struct {
 	firstUsage PoolUsage
 	pools      map[*Pool]*PoolUsage
 	left       map[*members]countersUsage
+	// exact are the amounts of State.AggregatedCapacity that are no whole numbers.
+	exact map[*resource.Quantity]exactAmount
+}
+
+type exactAmount struct {
+	amount index.Exact
+	err    error
 }
 
 // NewUsage wraps an allocated state, without looking at it.
@@ -106,6 +114,25 @@ var unused = func() (usages [65]PoolUsage) {
 // where nothing is recorded. The result must not be modified.
 func (u *Usage) Consumed(id schedulerapi.DeviceID) schedulerapi.ConsumedCapacity {
 	return u.State.AggregatedCapacity[id]
+}
+
+// Exact is the function of that name for a quantity of what Consumed returns. It
+// takes big numbers to read a fraction, so those are remembered.
+func (u *Usage) Exact(q *resource.Quantity) (index.Exact, error) {
+	if amount, whole := wholeExact(q); whole {
+		return amount, nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	known, found := u.exact[q]
+	if !found {
+		known.amount, known.err = Exact(*q)
+		if u.exact == nil {
+			u.exact = make(map[*resource.Quantity]exactAmount)
+		}
+		u.exact[q] = known
+	}
+	return known.amount, known.err
 }
 
 func (u *Usage) work(p *Pool) PoolUsage {

@@ -125,6 +125,7 @@ func Compile(features Features, classes ClassLister, claims []*resourceapi.Resou
 
 // Compile is the function of that name, in this memory.
 func (s *Scratch) Compile(features Features, classes ClassLister, claims []*resourceapi.ResourceClaim) (*Claims, error) {
+	s.compiled++
 	compiled := &s.claims
 	*compiled = Claims{Features: features, Claims: resized(compiled.Claims, len(claims)), asks: compiled.asks[:0]}
 	for i, api := range claims {

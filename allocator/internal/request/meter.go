@@ -29,6 +29,8 @@ type meters struct {
 	sharesOf   []int32
 	// sharing are the alternatives that take shares.
 	sharing []sharing
+	// exacts are handed out as what other claims consume of one device.
+	exacts []index.Exact
 	// demands has an entry an ask and share, in this order.
 	demands []index.Amounts
 }
@@ -52,18 +54,28 @@ type reckoning struct {
 	// full: too little is left. It is not worked out for devices that can be
 	// shared; the search keeps count of those.
 	full bitset.Set
-	// takings has an entry a kind of device.
+	// takings has an entry a kind of device. They stay as they are from one problem
+	// to the next if their source does.
 	takings []taking
+	source  source
+}
+
+// source is all that takings depend on: a pool, and an ask of the claims that
+// Compile has made (Scratch.generation; 0 is nobody's).
+type source struct {
+	pool            *inventory.Pool
+	ask, generation int
 }
 
 // taking is what an ask takes of one kind of device.
 type taking struct {
+	// worked: the rest is what work makes of it.
 	worked bool
 	// ok and faulty are what consume answers; faulty also where an amount has no
 	// exact form. The rest is only set where ok is and faulty is not.
 	ok, faulty bool
-	names      []resourceapi.QualifiedName
-	// value and amounts are the capacity and the share, in the order of names.
+	taken      consumption
+	// value and amounts are the capacity and the share, in the order of taken.names.
 	value, amounts []index.Exact
 	// small: amounts is more than value.
 	small bool
@@ -74,7 +86,7 @@ type taking struct {
 }
 
 func (m *meters) resetMeters(asks, pools int) {
-	m.pools = pools
+	m.pools, m.exacts = pools, m.exacts[:0]
 	m.reckonings = resized(m.reckonings, asks*pools)
 	for i := range m.reckonings {
 		m.reckonings[i].begun = false
@@ -143,9 +155,12 @@ func (b *binder) reckoning(number, ask int) *reckoning {
 	for _, set := range [...]*bitset.Set{&r.known, &r.refused, &r.faulty, &r.small, &r.full} {
 		*set = b.scratch.set(words)
 	}
-	r.takings = resized(r.takings, len(pool.Capacities().First))
-	for i := range r.takings {
-		r.takings[i].worked = false
+	if is := (source{pool, ask, b.scratch.generation(b.Claims)}); is.generation == 0 || r.source != is {
+		r.takings = resized(r.takings, len(pool.Capacities().First))
+		for i := range r.takings {
+			r.takings[i].worked = false
+		}
+		r.source = is
 	}
 	return r
 }
@@ -161,13 +176,14 @@ func (b *binder) reckon(r *reckoning, number, ask, w int, devices uint64) {
 		t := &r.takings[kind]
 		if !t.worked {
 			t.work(pool.At(kinds.First[kind]), b.Claims.asks[ask].capacity, b.Claims.Features.FractionalCapacityRange)
+			t.worked = true // Last, for a panic must not leave it half worked.
 		}
 		if !t.ok || t.faulty {
 			put(r.faulty, device, t.faulty)
 			put(r.refused, device, !t.ok)
 			continue
 		}
-		consumed, err := b.consumed(pool, device, t.names)
+		consumed, err := b.consumed(pool, device, t.taken.names)
 		if err != nil {
 			r.faulty.Add(device)
 			continue
@@ -190,19 +206,19 @@ func put(s bitset.Set, member int, is bool) {
 
 // work fills the taking. An error is made again by capacityError.
 func (t *taking) work(device *resourceapi.Device, asked *resourceapi.CapacityRequirements, fractional bool) {
-	*t = taking{worked: true, value: t.value[:0], amounts: t.amounts[:0], demand: t.demand}
-	taken, ok, err := consume(device, asked, fractional)
-	t.ok, t.faulty, t.names = ok, err != nil, taken.names
+	*t = taking{taken: t.taken, value: t.value[:0], amounts: t.amounts[:0], demand: t.demand}
+	ok, err := t.taken.work(device, asked, fractional)
+	t.ok, t.faulty = ok, err != nil
 	if !t.ok || t.faulty {
 		return
 	}
-	for i, name := range taken.names {
+	for i, name := range t.taken.names {
 		value, err := inventory.Exact(device.Capacity[name].Value)
 		if err != nil {
 			t.faulty = true
 			return
 		}
-		amount, err := inventory.Exact(taken.quantities[i])
+		amount, err := inventory.Exact(t.taken.quantities[i])
 		if err != nil {
 			t.faulty = true
 			return
@@ -220,15 +236,18 @@ func (t *taking) work(device *resourceapi.Device, asked *resourceapi.CapacityReq
 
 // consumed returns what other claims consume of a device, in the order of names;
 // nil where that is nothing.
-func (b *Bound) consumed(pool *inventory.Pool, device int, names []resourceapi.QualifiedName) ([]index.Exact, error) {
+func (b *binder) consumed(pool *inventory.Pool, device int, names []resourceapi.QualifiedName) ([]index.Exact, error) {
 	others := b.othersOn(pool, device)
 	if len(others) == 0 {
 		return nil, nil
 	}
-	consumed := make([]index.Exact, len(names))
+	first := len(b.exacts)
+	b.exacts = resized(b.exacts, first+len(names))
+	consumed := b.exacts[first:]
+	clear(consumed)
 	for i, name := range names {
 		if quantity := others[name]; quantity != nil {
-			amount, err := inventory.Exact(*quantity)
+			amount, err := b.Usage.Exact(quantity)
 			if err != nil {
 				return nil, err
 			}

@@ -27,6 +27,8 @@ var (
 type consumption struct {
 	names      []resourceapi.QualifiedName
 	quantities []resource.Quantity
+	// wanted is scratch for what is asked for.
+	wanted resource.Quantity
 }
 
 // consume works out a share of a device. ok is false where the device cannot
@@ -34,21 +36,37 @@ type consumption struct {
 // capacity that is asked for. An error means that the amount cannot be computed
 // for any device of this shape: scheduling has to stop.
 func consume(device *resourceapi.Device, asked *resourceapi.CapacityRequirements, fractional bool) (c consumption, ok bool, err error) {
+	ok, err = c.work(device, asked, fractional)
+	if !ok || err != nil {
+		return consumption{}, ok, err
+	}
+	return c, ok, err
+}
+
+// work is consume in the memory of c, in which there is nothing to be read where
+// ok is false.
+func (c *consumption) work(device *resourceapi.Device, asked *resourceapi.CapacityRequirements, fractional bool) (ok bool, err error) {
 	if asked != nil {
 		for name := range asked.Requests {
 			if _, found := device.Capacity[name]; !found {
-				return consumption{}, false, nil
+				return false, nil
 			}
 		}
 	}
-	c.names = make([]resourceapi.QualifiedName, 0, len(device.Capacity))
+	c.names = slices.Grow(c.names[:0], len(device.Capacity))
 	for name := range device.Capacity {
 		c.names = append(c.names, name)
 	}
 	slices.Sort(c.names)
-	c.quantities = make([]resource.Quantity, len(c.names))
+	c.quantities = resized(c.quantities, len(c.names))
 	for i, name := range c.names {
-		capacity, wanted := device.Capacity[name], request(asked, name)
+		capacity := device.Capacity[name]
+		var wanted *resource.Quantity
+		if asked != nil {
+			if q, found := asked.Requests[name]; found {
+				c.wanted, wanted = q, &c.wanted
+			}
+		}
 		var quantity resource.Quantity
 		err := checkExponents(capacity.RequestPolicy, wanted)
 		if err == nil {
@@ -58,20 +76,20 @@ func consume(device *resourceapi.Device, asked *resourceapi.CapacityRequirements
 			err = errNegative
 		}
 		if err != nil {
-			return consumption{}, false, fmt.Errorf("capacity %q: %w", name, err)
+			return false, fmt.Errorf("capacity %q: %w", name, err)
 		}
 		c.quantities[i] = quantity
 	}
 	for i, name := range c.names {
 		violated, err := violates(c.quantities[i], device.Capacity[name].RequestPolicy, fractional)
 		if err != nil {
-			return consumption{}, false, fmt.Errorf("capacity %q: %w", name, err)
+			return false, fmt.Errorf("capacity %q: %w", name, err)
 		}
 		if violated {
-			return consumption{}, false, nil
+			return false, nil
 		}
 	}
-	return c, true, nil
+	return true, nil
 }
 
 // checkExponents refuses quantities that the arithmetic below must not see.
@@ -79,18 +97,20 @@ func checkExponents(policy *resourceapi.CapacityRequestPolicy, asked *resource.Q
 	if policy == nil {
 		return nil // Then there is no arithmetic.
 	}
-	quantities := append(make([]*resource.Quantity, 0, 5), asked, policy.Default)
+	quantities := [5]*resource.Quantity{asked, policy.Default}
 	if r := policy.ValidRange; r != nil {
-		quantities = append(quantities, r.Min, r.Max, r.Step)
-	}
-	for i := range policy.ValidValues {
-		quantities = append(quantities, &policy.ValidValues[i])
+		quantities[2], quantities[3], quantities[4] = r.Min, r.Max, r.Step
 	}
 	for _, quantity := range quantities {
 		if quantity == nil {
 			continue
 		}
 		if err := inventory.CheckExponent(*quantity); err != nil {
+			return err
+		}
+	}
+	for _, quantity := range policy.ValidValues {
+		if err := inventory.CheckExponent(quantity); err != nil {
 			return err
 		}
 	}

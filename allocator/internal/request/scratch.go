@@ -13,24 +13,39 @@ type Scratch struct {
 	claims Claims
 	bound  Bound
 	binder binder
+	// compiled counts the calls of Compile.
+	compiled int
 	// words are handed out as sets; used of them are taken.
 	words []uint64
 	used  int
+	// numberings are those of the constraints; numbered of them are taken.
+	numberings []*numbering
+	numbered   int
 }
 
 // Bind is the function of that name, in this memory.
 func (s *Scratch) Bind(ctx context.Context, claims *Claims, target Target) (*Bound, error) {
-	s.used = 0
+	s.used, s.numbered = 0, 0
 	s.bound.Claims, s.bound.Target = claims, target
 	s.binder = binder{Bound: &s.bound, scratch: s, ctx: ctx, meters: s.binder.meters}
 	return s.binder.bind()
 }
 
+// generation is different for claims that Compile has made at different times in
+// this memory, and 0 for claims that are not from here.
+func (s *Scratch) generation(claims *Claims) int {
+	if claims != &s.claims {
+		return 0
+	}
+	return s.compiled
+}
+
 // set returns an empty set of so many words.
 func (s *Scratch) set(words int) bitset.Set {
 	if s.used+words > len(s.words) {
-		// Sets that were handed out keep the old memory.
-		s.words, s.used = make([]uint64, max(2*len(s.words), words, 64)), 0
+		// Sets that were handed out keep the old memory. The new one has room for
+		// them, too, so that it is enough for the same question asked again.
+		s.words = make([]uint64, max(2*len(s.words), s.used+words, 64))
 	}
 	set := s.words[s.used : s.used+words : s.used+words]
 	s.used += words

@@ -1,12 +1,18 @@
 package request
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dray-dev/dray/allocator/internal/inventory"
+	"github.com/dray-dev/dray/allocator/internal/selector"
 )
 
 // Nodes of all widths, with and without shares, sound claims and wrong ones come
@@ -82,4 +88,40 @@ func (b *Bound) shareNames() map[int]string {
 		}
 	}
 	return names
+}
+
+// What an ask takes of a pool's devices is remembered between nodes that share the
+// pool. Nodes with different numbers of pools do not mix up the asks.
+func TestNodesThatShareAPoolDoNotMixUpTheAsks(t *testing.T) {
+	shared := slice("shared", device("d", capacity("slots", "3")))
+	everywhere := true
+	shared.Spec.NodeName, shared.Spec.AllNodes = nil, &everywhere
+	s := on(slice("local", device("l", capacity("slots", "3"))), shared)
+	snapshot, err := inventory.New().Sync(s.slices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scratch := new(Scratch)
+	compiled, err := scratch.Compile(s.features, s.classes, []*resourceapi.ResourceClaim{
+		claim("c", exactly("little", needs("slots", "2")), exactly("much", needs("slots", "4"))),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, turn := range []struct{ node, little string }{{"n", "l d"}, {"other", "d"}, {"n", "l d"}} {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: turn.node}}
+		view, err := snapshot.Node(node, inventory.Variant{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound, err := scratch.Bind(context.Background(), compiled, Target{API: node, Node: view, Usage: inventory.NewUsage(s.state), Evaluator: &selector.Evaluator{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests := bound.Problem.Claims[0].Requests
+		little, much := bound.deviceNames(requests[0].Alternatives[0].Candidates), bound.deviceNames(requests[1].Alternatives[0].Candidates)
+		if little != turn.little || much != "" {
+			t.Errorf("node %s: 2 slots have %q and 4 have %q, want %q and none", turn.node, little, much, turn.little)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"math"
 	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -51,13 +52,8 @@ func (b *Bound) exact(pool *inventory.Pool, device int, taken consumption) (valu
 
 // covers says whether value is at least consumed plus amounts; consumed may be nil.
 func covers(value, consumed, amounts []index.Exact) bool {
-	if consumed == nil && thousandths(value, amounts) {
-		for i := range value {
-			if value[i].Milli < amounts[i].Milli {
-				return false
-			}
-		}
-		return true
+	if enough, small := coversSmall(value, consumed, amounts); small {
+		return enough
 	}
 	if consumed == nil {
 		consumed = make([]index.Exact, len(value))
@@ -69,10 +65,25 @@ func covers(value, consumed, amounts []index.Exact) bool {
 	return vectors[0].Covers(vectors[2])
 }
 
-// thousandths says whether both lists are in those.
-func thousandths(a, b []index.Exact) bool {
-	wide := func(e index.Exact) bool { return e.Wide != nil }
-	return !slices.ContainsFunc(a, wide) && !slices.ContainsFunc(b, wide)
+// coversSmall is covers where all is in thousandths and adds up without overflow;
+// small says whether it is.
+func coversSmall(value, consumed, amounts []index.Exact) (enough, small bool) {
+	enough = true
+	for i := range value {
+		if value[i].Wide != nil || amounts[i].Wide != nil {
+			return false, false
+		}
+		wanted := amounts[i].Milli
+		if consumed != nil {
+			other := consumed[i].Milli
+			if consumed[i].Wide != nil || other > 0 && wanted > math.MaxInt64-other || other < 0 && wanted < math.MinInt64-other {
+				return false, false
+			}
+			wanted += other
+		}
+		enough = enough && value[i].Milli >= wanted
+	}
+	return enough, true
 }
 
 // forgetShares empties shares for a node of that many positions. It goes through

@@ -33,12 +33,22 @@ type blocks struct {
 	// of and within are a position's block and its number in it; of is -1 for
 	// positions that no alternative can take.
 	of, within []int32
-	list       []block
+	// list has the blocks. Their memory is that of parts, which has those, too, that
+	// were merged into others, empty.
+	list, parts []block
 	// divided: the list is that of the problem.
 	divided bool
-	// reach and key are memory of begin.
-	reach bitset.Set
-	key   []byte
+
+	// What follows is only used while the devices are divided: the devices that
+	// some alternative can take; the keys of shapes; the block of each counter set,
+	// by the number of its pool's first set plus its own, -1 for none; and the sets
+	// of one device.
+	reach    bitset.Set
+	shapes   dictionary
+	key      []byte
+	firstSet []int
+	bySet    []int32
+	sets     []int
 }
 
 type block struct {
@@ -70,72 +80,92 @@ func (b *blocks) begin(o *outlook) {
 			b.reach.Or(domain)
 		}
 	}
-	b.divide(o, b.reach)
-	shapes := make(map[string]int32)
+	b.divide(o)
+	b.shapes.begin()
+	key := b.key
 	for i := range b.list {
 		block := &b.list[i]
-		key := binary.AppendVarint(b.key[:0], int64(len(block.sets)))
+		key = binary.AppendVarint(key[:0], int64(len(block.sets)))
 		for _, set := range block.sets {
 			key = binary.AppendVarint(key, int64(o.problem.Pools[block.pool].Counters.Sets[set].Len))
 		}
 		for _, position := range block.positions {
 			key = o.appendClass(key, block, position)
 		}
-		shape, found := shapes[string(key)]
+		shape, found := b.shapes.find(key)
 		if !found {
-			shape = int32(len(shapes))
-			shapes[string(key)] = shape
+			shape = b.shapes.add(key)
 		}
-		block.shape, b.key = shape, key
+		block.shape = shape
 	}
-	b.divided = true
+	b.key, b.divided = key, true
 }
 
 // divide joins the devices that draw from the same sets.
-func (b *blocks) divide(o *outlook, reach bitset.Set) {
-	bySet := make(map[[2]int]int32)
-	b.list = b.list[:0]
-	var sets []int
-	for position := range reach.All {
+func (b *blocks) divide(o *outlook) {
+	b.forgetSets(o.problem)
+	b.parts = b.parts[:0]
+	for position := range b.reach.All {
 		pool := o.problem.WordPool[position/bitset.WordBits]
-		sets = sets[:0]
+		b.sets = b.sets[:0]
 		if problem := &o.problem.Pools[pool]; problem.Counters != nil {
 			for _, use := range problem.Counters.GroupsOf(problem.MemberOf[position-problem.First]) {
-				sets = append(sets, use.Set)
+				b.sets = append(b.sets, use.Set)
 			}
 		}
 		number := int32(-1)
-		for _, set := range sets {
-			other, found := bySet[[2]int{pool, set}]
+		for _, set := range b.sets {
+			other := b.bySet[b.firstSet[pool]+set]
 			switch {
-			case !found:
+			case other < 0:
 			case number < 0:
 				number = other
 			case other != number:
-				b.merge(other, number, bySet)
+				b.merge(other, number)
 			}
 		}
 		if number < 0 {
-			number = int32(len(b.list))
-			b.list = resized(b.list, len(b.list)+1)
-			b.list[number].begin(pool)
+			number = int32(len(b.parts))
+			b.parts = resized(b.parts, len(b.parts)+1)
+			b.parts[number].begin(pool)
 		}
-		block := &b.list[number]
+		block := &b.parts[number]
 		block.positions = append(block.positions, position)
-		for _, set := range sets {
-			if bySet[[2]int{pool, set}] = number; !slices.Contains(block.sets, set) {
+		for _, set := range b.sets {
+			if b.bySet[b.firstSet[pool]+set] = number; !slices.Contains(block.sets, set) {
 				block.sets = append(block.sets, set)
 			}
 		}
 	}
-	b.list = slices.DeleteFunc(b.list, func(block block) bool { return len(block.positions) == 0 })
-	for i := range b.list {
-		slices.Sort(b.list[i].sets)
-		slices.Sort(b.list[i].positions)
-		for j, position := range b.list[i].positions {
-			b.of[position], b.within[position] = int32(i), int32(j)
-			b.list[i].add(position)
+	b.list = b.list[:0]
+	for i := range b.parts {
+		block := &b.parts[i]
+		if len(block.positions) == 0 {
+			continue
 		}
+		slices.Sort(block.sets)
+		slices.Sort(block.positions)
+		for j, position := range block.positions {
+			b.of[position], b.within[position] = int32(len(b.list)), int32(j)
+			block.add(position)
+		}
+		b.list = append(b.list, *block)
+	}
+}
+
+// forgetSets makes room for the counter sets of all pools, none of which is in a block.
+func (b *blocks) forgetSets(p *Problem) {
+	b.firstSet = resized(b.firstSet, len(p.Pools))
+	n := 0
+	for i := range p.Pools {
+		b.firstSet[i] = n
+		if p.Pools[i].Counters != nil {
+			n += len(p.Pools[i].Counters.Sets)
+		}
+	}
+	b.bySet = resized(b.bySet, n)
+	for i := range b.bySet {
+		b.bySet[i] = -1
 	}
 }
 
@@ -153,16 +183,16 @@ func (b *block) add(position int) {
 	b.words[len(b.words)-1].mask |= 1 << (position % bitset.WordBits)
 }
 
-func (b *blocks) merge(from, into int32, bySet map[[2]int]int32) {
-	source, target := &b.list[from], &b.list[into]
+func (b *blocks) merge(from, into int32) {
+	source, target := &b.parts[from], &b.parts[into]
 	target.positions = append(target.positions, source.positions...)
 	for _, set := range source.sets {
-		bySet[[2]int{source.pool, set}] = into
+		b.bySet[b.firstSet[source.pool]+set] = into
 		if !slices.Contains(target.sets, set) {
 			target.sets = append(target.sets, set)
 		}
 	}
-	source.positions, source.sets = nil, nil
+	source.positions, source.sets = source.positions[:0], source.sets[:0]
 }
 
 // appendClass writes everything about a device that does not change: which
@@ -312,6 +342,10 @@ func (o *memory) stateKey(at place, domain bitset.Set) []byte {
 	return key
 }
 
+// maxSorted is how many numbers are sorted on the stack; a claim's result has no
+// more devices.
+const maxSorted = 32
+
 // appendKey writes what the constraint remembers.
 func (s *constraintState) appendKey(key []byte, c *Constraint) []byte {
 	key = append(key, flag(s.devices > 0))
@@ -328,7 +362,8 @@ func (s *constraintState) appendKey(key []byte, c *Constraint) []byte {
 			key = binary.LittleEndian.AppendUint64(key, w)
 		}
 	case c.Distinct:
-		used := slices.Clone(s.used)
+		var sorted [maxSorted]int32
+		used := append(sorted[:0], s.used...)
 		slices.Sort(used)
 		key = binary.AppendVarint(key, int64(len(used)))
 		for _, value := range used {

@@ -6,9 +6,10 @@ import (
 	"github.com/dray-dev/dray/allocator/internal/bitset"
 )
 
-// AppendKey appends everything that Run reads of the problem, so that problems
-// with equal keys have equal outcomes: nodes with the same hardware in the same
-// state are a class, and one search answers for all of them.
+// Key returns everything that Run reads of a problem, so that problems with equal
+// keys have equal outcomes: nodes with the same hardware in the same state are a
+// class, and one search answers for all of them. The key is valid until the next
+// call.
 //
 // Why that is sound: Run is a pure function of the problem, and the key has
 // every field that it reads, for every position that some alternative can take;
@@ -18,11 +19,17 @@ import (
 //
 // It is false where a fault is in reach (its text depends on the node), and
 // where amounts are wide (their unit is not in the vectors).
-func (p *Problem) AppendKey(key []byte) ([]byte, bool) {
+func (s *Scratch) Key(p *Problem) (key []byte, ok bool) {
 	if !prunable(p) {
-		return key, false
+		return nil, false
 	}
-	relevant := make(bitset.Set, len(p.InUse))
+	s.relevant = cleared(s.relevant, len(p.InUse))
+	s.key, ok = p.appendKey(s.key[:0], s.relevant)
+	return s.key, ok
+}
+
+// appendKey leaves in relevant the positions that some alternative can take.
+func (p *Problem) appendKey(key []byte, relevant bitset.Set) ([]byte, bool) {
 	key = appendInts(key, p.Width, p.MaxResults, int(flag(p.GroupsEnforced)), len(p.Claims))
 	for c := range p.Claims {
 		claim := &p.Claims[c]

@@ -29,17 +29,16 @@ func (s *constraintState) add(c *Constraint, value int32) bool {
 	switch {
 	case c.Lists && c.Distinct:
 		set := c.Sets[value-FirstValue]
-		if s.union == nil {
-			s.union = make(bitset.Set, len(set))
+		if s.devices == 0 {
+			s.union = cleared(s.union, len(set))
 		}
 		s.union.Or(set)
 	case c.Lists:
-		common := c.Sets[value-FirstValue]
+		s.common = resized(s.common, s.devices+1)
+		s.common[s.devices] = append(s.common[s.devices][:0], c.Sets[value-FirstValue]...)
 		if s.devices > 0 {
-			common = common.Clone()
-			common.And(s.common[s.devices-1])
+			s.common[s.devices].And(s.common[s.devices-1])
 		}
-		s.common = append(s.common, common)
 	case c.Distinct:
 		s.used = append(s.used, value)
 	case s.devices == 0:

@@ -20,6 +20,7 @@
 //	state        what the walk has taken, and the law by which it gives back
 //	constraint   what the devices under one constraint have in common
 //	scratch      the memory of all that, for one search after the other
+//	dictionary, keys   byte strings that are remembered, in memory used again
 //	pruned       when and how subtrees are left out
 //	outlook      at a node: what do the remaining requests need, what is there
 //	matching     can several requests have enough devices at once (Hall)

@@ -15,59 +15,100 @@ type elements struct {
 	// usable: every value is known to be comparable, and the table is small.
 	usable bool
 	count  int
-	// having[i][e] are the devices with element e in the static domain of the
-	// i-th pair of request and alternative that the constraint covers.
-	having map[*Alternative][]bitset.Set
+	// starts has an entry a pair of request and alternative: what sets is asked by,
+	// -1 where the constraint does not cover the alternative or no device is left.
+	starts []int32
+	// sets[starts[pair]+e] says where in memory the devices are that have element e
+	// and are in the static domain of the pair, as the number of their first word
+	// plus one; 0 is none.
+	sets   []int32
+	memory bitset.Set
+	words  int
 	// possible is scratch for the elements that all demands can agree on.
 	possible bitset.Set
+}
+
+func (t *elements) begin(pairs, words int) {
+	t.built, t.count, t.words = true, 0, words
+	t.starts = resized(t.starts, pairs)
+	for i := range t.starts {
+		t.starts[i] = -1
+	}
+	t.sets, t.memory = t.sets[:0], t.memory[:0]
+}
+
+// having returns the devices of a pair that have an element, nil for none.
+func (t *elements) having(pair, element int) bitset.Set {
+	start := t.starts[pair]
+	if start < 0 {
+		return nil
+	}
+	at := int(t.sets[int(start)+element])
+	if at == 0 {
+		return nil
+	}
+	return t.memory[at-1 : at-1+t.words]
+}
+
+// add notes that a device of a pair has an element. count does not change any more.
+func (t *elements) add(pair, element, position int) {
+	if t.starts[pair] < 0 {
+		n := len(t.sets)
+		t.starts[pair] = int32(n)
+		t.sets = resized(t.sets, n+t.count)
+		clear(t.sets[n:])
+	}
+	at := &t.sets[int(t.starts[pair])+element]
+	if *at == 0 {
+		n := len(t.memory)
+		t.memory = resized(t.memory, n+t.words)
+		clear(t.memory[n:])
+		*at = int32(n) + 1
+	}
+	t.memory[int(*at)-1 : int(*at)-1+t.words].Add(position)
 }
 
 // maxElements bounds a table: beyond it the constraint is left to the search.
 const maxElements = 1024
 
 func (o *outlook) elementsOf(claim, constraint int) *elements {
-	if o.tables == nil {
-		o.tables = make([][]elements, len(o.problem.Claims))
-	}
-	if o.tables[claim] == nil {
-		o.tables[claim] = make([]elements, len(o.problem.Claims[claim].Constraints))
-	}
 	table := &o.tables[claim][constraint]
 	if !table.built {
-		table.built = true
+		last := &o.rests[len(o.rests)-1]
+		table.begin(last.pair+len(last.alternatives), len(o.problem.InUse))
 		table.usable = o.build(table, claim, constraint)
 	}
 	return table
 }
 
+// forgetElements makes the tables those of another problem, none of them built.
+func (o *outlook) forgetElements() {
+	o.tables = resized(o.tables, len(o.problem.Claims))
+	for c := range o.tables {
+		o.tables[c] = resized(o.tables[c], len(o.problem.Claims[c].Constraints))
+		for i := range o.tables[c] {
+			o.tables[c][i].built = false
+		}
+	}
+}
+
 func (o *outlook) build(table *elements, claim, number int) bool {
 	constraint := &o.problem.Claims[claim].Constraints[number]
-	table.having = make(map[*Alternative][]bitset.Set)
 	if constraint.Lists && len(constraint.Sets) > 0 {
 		table.count = len(constraint.Sets[0]) * bitset.WordBits
 	}
-	return o.eachValue(claim, number, func(a *Alternative, position int, value int32) bool {
+	return o.eachValue(claim, number, func(pair, position int, value int32) bool {
 		if !constraint.Lists {
 			table.count = max(table.count, int(value-FirstValue)+1)
 		}
 		return value >= FirstValue && table.count <= maxElements
-	}) && o.eachValue(claim, number, func(a *Alternative, position int, value int32) bool {
-		having := table.having[a]
-		if having == nil {
-			having = make([]bitset.Set, table.count)
-			table.having[a] = having
-		}
-		add := func(element int) bool {
-			if having[element] == nil {
-				having[element] = make(bitset.Set, len(o.problem.InUse))
-			}
-			having[element].Add(position)
+	}) && o.eachValue(claim, number, func(pair, position int, value int32) bool {
+		if !constraint.Lists {
+			table.add(pair, int(value-FirstValue), position)
 			return true
 		}
-		if constraint.Lists {
-			constraint.Sets[value-FirstValue].All(add)
-		} else {
-			add(int(value - FirstValue))
+		for element := range constraint.Sets[value-FirstValue].All {
+			table.add(pair, element, position)
 		}
 		return true
 	})
@@ -75,16 +116,15 @@ func (o *outlook) build(table *elements, claim, number int) bool {
 
 // eachValue visits the values that covered alternatives can get, until visit is
 // false.
-func (o *outlook) eachValue(claim, number int, visit func(a *Alternative, position int, value int32) bool) bool {
+func (o *outlook) eachValue(claim, number int, visit func(pair, position int, value int32) bool) bool {
 	for i := o.first[claim]; i < len(o.rests) && o.rests[i].claim == claim; i++ {
 		for n := range o.rests[i].alternatives {
-			a := &o.rests[i].alternatives[n]
-			values, covered := a.values(number)
+			values, covered := o.rests[i].alternatives[n].values(number)
 			if !covered {
 				continue
 			}
 			for position := range o.rests[i].static[n].All {
-				if !visit(a, position, values[position]) {
+				if !visit(o.rests[i].pair+n, position, values[position]) {
 					return false
 				}
 			}
@@ -151,10 +191,7 @@ func (o *outlook) constraintHolds(claim, number int, demands []demand) bool {
 
 // someElementFits looks for elements that all demands can have in common.
 func (o *outlook) someElementFits(table *elements, number int, demands []demand) bool {
-	if table.possible == nil {
-		table.possible = bitset.New(table.count)
-	}
-	clear(table.possible)
+	table.possible = cleared(table.possible, bitset.Words(table.count))
 	for e := range table.count {
 		if o.elementFits(table, e, number, demands) {
 			table.possible.Add(e)
@@ -168,16 +205,13 @@ func (o *outlook) someElementFits(table *elements, number int, demands []demand)
 		if _, ok := d.alternative.values(number); !ok || d.need == 0 {
 			continue
 		}
-		having := table.having[d.alternative]
-		for word := range d.domain {
-			keep := uint64(0)
-			for e := range table.possible.All {
-				if having[e] != nil {
-					keep |= having[e][word]
-				}
+		o.members = cleared(o.members, len(d.domain))
+		for e := range table.possible.All {
+			if having := table.having(d.pair(), e); having != nil {
+				o.members.Or(having)
 			}
-			d.domain[word] &= keep
 		}
+		d.domain.And(o.members)
 	}
 	return true
 }
@@ -190,13 +224,13 @@ func (o *outlook) elementFits(table *elements, e, number int, demands []demand) 
 		if _, ok := d.alternative.values(number); !ok || d.need == 0 {
 			continue
 		}
-		having := table.having[d.alternative]
-		if having == nil || having[e] == nil {
+		having := table.having(d.pair(), e)
+		if having == nil {
 			return false
 		}
 		count, shared := 0, 0
 		for word, w := range d.domain {
-			w &= having[e][word]
+			w &= having[word]
 			count += bitset.Set{w}.Count()
 			shared += bitset.Set{w & o.problem.MultiAllocatable[word]}.Count()
 		}
@@ -207,7 +241,7 @@ func (o *outlook) elementFits(table *elements, e, number int, demands []demand) 
 			continue
 		}
 		exclusive := o.match.add(d.domain)
-		exclusive.And(having[e])
+		exclusive.And(having)
 		exclusive.AndNot(o.problem.MultiAllocatable)
 		o.match.need(max(d.need-shared, 0))
 	}
@@ -217,9 +251,7 @@ func (o *outlook) elementFits(table *elements, e, number int, demands []demand) 
 // elementsSuffice matches demands with elements, of which each serves one
 // device. Devices whose values are lists take several, and at least the one.
 func (o *outlook) elementsSuffice(table *elements, number int, demands []demand) bool {
-	if table.possible == nil {
-		table.possible = bitset.New(table.count)
-	}
+	table.possible = resized(table.possible, bitset.Words(table.count))
 	o.match.reset()
 	for i := range demands {
 		d := &demands[i]
@@ -227,8 +259,8 @@ func (o *outlook) elementsSuffice(table *elements, number int, demands []demand)
 			continue
 		}
 		clear(table.possible)
-		for e, devices := range table.having[d.alternative] {
-			if devices != nil && devices.Intersects(d.domain) {
+		for e := range table.count {
+			if having := table.having(d.pair(), e); having != nil && having.Intersects(d.domain) {
 				table.possible.Add(e)
 			}
 		}

@@ -24,14 +24,13 @@ var keySeed = maphash.MakeSeed()
 // begin empties the stack for another search, and does not keep what a giant one
 // needed.
 func (k *keys) begin() {
-	const kept = 1 << 16
-	if cap(k.bytes) > kept {
+	k.cut(0)
+	if cap(k.bytes) > keptBytes {
 		k.bytes = nil
 	}
-	if cap(k.list) > kept {
+	if cap(k.list) > 2*keptKeys {
 		k.list = nil
 	}
-	k.cut(0)
 }
 
 func (k *keys) push(key []byte) {

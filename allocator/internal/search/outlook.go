@@ -41,8 +41,11 @@ type outlook struct {
 	fits    []poolFits
 	match   matcher
 	limits  []int64
+	// tables has a row a claim, an entry a constraint.
 	tables  [][]elements
 	joining joining
+	// members is scratch for devices that are put together one by one.
+	members bitset.Set
 	blame   blame
 }
 
@@ -56,6 +59,8 @@ type rest struct {
 	// rooms[a] is the number of the alternative's room, noRoom for none.
 	rooms     []int
 	component component
+	// pair is the number of alternative 0 among those of all requests.
+	pair int
 }
 
 // demand is what a remaining request needs in any solution below the node.
@@ -67,6 +72,9 @@ type demand struct {
 	domain      bitset.Set
 }
 
+// pair is the number of the demand's alternative among those of all requests.
+func (d *demand) pair() int { return d.rest.pair + d.number }
+
 func newOutlook(s *state) *outlook {
 	o := &outlook{}
 	o.begin(s)
@@ -75,8 +83,10 @@ func newOutlook(s *state) *outlook {
 
 // begin looks at another problem, in the memory of the one before.
 func (o *outlook) begin(s *state) {
-	o.state, o.tables, o.blame = s, nil, 0
+	o.state, o.blame = s, 0
 	o.rooms.begin(s.problem)
+	o.forgetElements()
+	pairs := 0
 	o.fits = resized(o.fits, len(s.problem.Pools))
 	o.resume(s)
 	o.first = resized(o.first, len(s.problem.Claims))
@@ -86,12 +96,13 @@ func (o *outlook) begin(s *state) {
 		o.rests = resized(o.rests[:n], n+len(s.problem.Claims[c].Requests))
 		for r := range s.problem.Claims[c].Requests {
 			request, rest := &s.problem.Claims[c].Requests[r], &o.rests[n]
-			rest.claim, rest.request = c, r
+			rest.claim, rest.request, rest.pair = c, r, pairs
+			pairs += len(request.Alternatives)
 			rest.alternatives, rest.prioritized = request.Alternatives, request.Prioritized
 			rest.static = resized(rest.static, len(request.Alternatives))
 			rest.rooms = resized(rest.rooms, len(request.Alternatives))
 			for a := range request.Alternatives {
-				rest.static[a] = s.static(rest.static[a], c, &request.Alternatives[a])
+				rest.static[a] = o.static(rest.static[a], c, &request.Alternatives[a])
 				rest.rooms[a] = o.rooms.of(request.Alternatives[a].Demands)
 			}
 			n++
@@ -117,23 +128,23 @@ func (o *outlook) begin(s *state) {
 // static returns, in the memory of domain, the candidates less the devices that
 // the alternative can never take: in use, or without a value that one of its
 // constraints can compare.
-func (s *state) static(domain bitset.Set, claim int, a *Alternative) bitset.Set {
+func (o *outlook) static(domain bitset.Set, claim int, a *Alternative) bitset.Set {
 	domain = append(domain[:0], a.Candidates...)
 	if a.All {
-		members := make(bitset.Set, len(domain))
+		o.members = cleared(o.members, len(domain))
 		for _, position := range a.Members {
-			members.Add(position)
+			o.members.Add(position)
 		}
-		domain.And(members)
+		domain.And(o.members)
 	}
 	if a.Full != nil {
 		domain.AndNot(a.Full)
 	}
 	if !a.Admin {
-		domain.AndNot(s.problem.InUse)
+		domain.AndNot(o.problem.InUse)
 	}
 	for _, test := range a.Tests {
-		lists := s.problem.Claims[claim].Constraints[test.Constraint].Lists
+		lists := o.problem.Claims[claim].Constraints[test.Constraint].Lists
 		for position := range domain.All {
 			if v := test.Values[position]; v == Absent || v == Opaque && lists {
 				domain.Remove(position)
@@ -247,14 +258,14 @@ func (o *outlook) demand(i, alternative, taken, from int) bool {
 
 // onlyMembers reduces a domain to the members, and says whether all are in it.
 func (o *outlook) onlyMembers(domain bitset.Set, members []int) bool {
-	kept := make(bitset.Set, len(domain))
+	o.members = cleared(o.members, len(domain))
 	for _, position := range members {
 		if !domain.Has(position) {
 			return false
 		}
-		kept.Add(position)
+		o.members.Add(position)
 	}
-	copy(domain, kept)
+	copy(domain, o.members)
 	return true
 }
 

@@ -29,8 +29,8 @@ type packing struct {
 	// partitions are the devices that draw from counters and cannot be shared.
 	partitions bitset.Set
 	// drawings are the shapes of blocks, compiled when first met.
-	drawings []*drawing
-	tables   []*packingTable
+	drawings []drawing
+	tables   []packingTable
 	packer   packer
 	key      []byte
 	chosen   []*demand
@@ -50,17 +50,33 @@ const maxTables = 16
 
 // begin forgets another problem.
 func (p *packing) begin() {
-	clear(p.drawings)
-	clear(p.tables)
 	p.begun, p.drawings, p.tables = false, p.drawings[:0], p.tables[:0]
+}
+
+// keptTables is how many tables leave their memory to the next search.
+const keptTables = 4
+
+// end forgets the problem, and what a giant one needed.
+func (p *packing) end() {
+	for i := range p.tables {
+		if i >= keptTables {
+			p.tables[i] = packingTable{}
+			continue
+		}
+		t := &p.tables[i]
+		for _, d := range [...]*dictionary{&t.byState, &t.byWays, &t.known} {
+			d.begin()
+		}
+	}
+	p.begin()
 }
 
 // resume goes on with another state of the same problem, whose versions count
 // other changes: the lists of the blocks are looked up again.
 func (p *packing) resume() {
-	for _, t := range p.tables {
-		for i := range t.blocks {
-			clear(t.blocks[i].wanted)
+	for i := range p.tables {
+		for j := range p.tables[i].blocks {
+			clear(p.tables[i].blocks[j].wanted)
 		}
 	}
 }
@@ -160,10 +176,7 @@ func (m *memory) waysOf(t *packingTable, number int32) (int32, bool) {
 	if len(block.sets) == 0 {
 		return nothing, true
 	}
-	for len(t.blocks) <= int(number) {
-		t.blocks = append(t.blocks, blockWays{})
-	}
-	state := &t.blocks[number]
+	state := t.block(m.blocks.list, int(number))
 	changed, wanted := m.want(block, state)
 	if !wanted {
 		return nothing, true
@@ -182,12 +195,19 @@ func (m *memory) waysOf(t *packingTable, number int32) (int32, bool) {
 	return state.list, state.list != endless
 }
 
+// block returns what is known of a block.
+func (t *packingTable) block(list []block, number int) *blockWays {
+	for i := len(t.blocks); i <= number; i++ {
+		t.blocks = resized(t.blocks, i+1)
+		b := &t.blocks[i]
+		b.list, b.version, b.wanted = 0, 0, cleared(b.wanted, len(t.demands)*len(list[i].words))
+	}
+	return &t.blocks[number]
+}
+
 // want notes what the demands want of a block, and says whether that is
 // something else than before, and whether it is anything.
 func (m *memory) want(block *block, state *blockWays) (changed, wanted bool) {
-	if state.wanted == nil {
-		state.wanted = make([]uint64, len(m.packing.chosen)*len(block.words))
-	}
 	i := 0
 	for _, d := range m.packing.chosen {
 		for _, part := range block.words {
@@ -231,26 +251,29 @@ func (m *memory) list(t *packingTable, block *block) int32 {
 		key = binary.AppendVarint(key, amount)
 	}
 	m.packing.key = key
-	list, known := t.byState[string(key)]
-	if !known {
-		list = endless
-		if p.list() {
-			list = t.number(p.ways)
-		}
-		t.byState[string(key)] = list
+	if number, known := t.byState.find(key); known {
+		return t.listOf[number]
 	}
+	list := endless
+	if p.list() {
+		list = t.number(p.ways)
+	}
+	t.byState.add(key)
+	t.listOf = append(t.listOf, list)
 	return list
 }
 
 // drawing compiles a block's shape at the first of them.
 func (p *packing) drawing(o *outlook, block *block) *drawing {
-	for len(p.drawings) <= int(block.shape) {
-		p.drawings = append(p.drawings, nil)
+	for i := len(p.drawings); i <= int(block.shape); i++ {
+		p.drawings = resized(p.drawings, i+1)
+		p.drawings[i].compiled = false
 	}
-	if p.drawings[block.shape] == nil {
-		p.drawings[block.shape] = newDrawing(o, block)
+	d := &p.drawings[block.shape]
+	if !d.compiled {
+		d.compile(o, block)
 	}
-	return p.drawings[block.shape]
+	return d
 }
 
 // table returns what is known of sums for the demands. More is needed than the
@@ -258,11 +281,12 @@ func (p *packing) drawing(o *outlook, block *block) *drawing {
 // that each demand ever needed.
 func (m *memory) table(limit vector) *packingTable {
 	p := &m.packing
-	for _, t := range p.tables {
+	for i := range p.tables {
+		t := &p.tables[i]
 		if !slices.EqualFunc(t.demands, p.chosen, func(id demandID, d *demand) bool { return id == d.id() }) {
 			continue
 		}
-		if !t.caps.covers(limit) || len(t.byState) > maxLists {
+		if !t.caps.covers(limit) || t.byState.len() > maxLists {
 			t.begin(t.caps + limit.without(t.caps))
 		}
 		return t
@@ -270,13 +294,14 @@ func (m *memory) table(limit vector) *packingTable {
 	if len(p.tables) == maxTables {
 		p.tables = p.tables[:0]
 	}
-	t := &packingTable{}
+	p.tables = resized(p.tables, len(p.tables)+1)
+	t := &p.tables[len(p.tables)-1]
+	t.demands, t.weights = t.demands[:0], [maxDimensions]int64{}
 	for i, d := range p.chosen {
 		t.demands = append(t.demands, d.id())
 		t.weights[i] = m.weight(d.domain)
 	}
 	t.begin(limit)
-	p.tables = append(p.tables, t)
 	return t
 }
 

@@ -109,10 +109,10 @@ type memory struct {
 	admin bool
 	// later[i] are the devices that requests behind rests[i] may take.
 	later []bitset.Set
-	// nogoods are the keys of subtrees that hold no solution, with the blame.
-	nogoods map[string]blame
-	// learnt is the size of their keys.
-	learnt int
+	// nogoods are the keys of subtrees that hold no solution; blames has the blame
+	// of each.
+	nogoods dictionary
+	blames  []blame
 
 	key, stateBuffer []byte
 	bounds           [][2]int
@@ -137,11 +137,10 @@ func (m *memory) begin(s *state) {
 	m.outlook.begin(&m.root)
 	m.blocks.divided = false
 	m.packing.begin()
-	m.admin, m.depth, m.learnt = false, 0, 0
+	m.admin, m.depth = false, 0
 	m.remembered.begin()
-	if clear(m.nogoods); m.nogoods == nil {
-		m.nogoods = make(map[string]blame)
-	}
+	m.nogoods.begin()
+	m.blames = m.blames[:0]
 	m.demands = m.demands[:0]
 	m.rooms.look(m.state)
 	m.hopeless = !m.demandsFrom(0) || !m.hopeful()
@@ -160,17 +159,16 @@ func (m *memory) begin(s *state) {
 }
 
 // end lets go of what a search has learnt and the next one cannot use: that can
-// be megabytes, and the next one that prunes may be far off.
+// be megabytes, and the next one that prunes may be far off. What is little stays
+// as empty memory, so that a search which is repeated needs none of its own.
 func (m *memory) end() {
-	if len(m.nogoods) > maxTidied {
-		m.nogoods = nil // Clearing a map takes as long as it once was large.
+	if cap(m.blames) > 2*keptKeys {
+		m.blames = nil
 	}
-	clear(m.nogoods)
-	m.packing.begin()
+	m.nogoods.begin()
+	m.remembered.begin()
+	m.packing.end()
 }
-
-// maxTidied bounds the maps that are kept for the next search.
-const maxTidied = 256
 
 // mine is the component of the request at a node.
 func (m *memory) mine(at place) blame {
@@ -224,10 +222,10 @@ func (w *walk) tryLikely(at place, alternative *Alternative) verdict {
 	}
 	domain, mark := m.keep(m.demands[0].domain), m.remembered.len()
 	defer m.drop(mark)
-	if len(m.nogoods) > 0 {
+	if m.nogoods.len() > 0 {
 		key := m.stateKey(at, domain)
-		if b, known := m.nogoods[string(key)]; known {
-			return w.fail(b)
+		if number, known := m.nogoods.find(key); known {
+			return w.fail(m.blames[number])
 		}
 		m.remembered.push(key)
 	}
@@ -258,17 +256,26 @@ func (w *walk) tryLikely(at place, alternative *Alternative) verdict {
 			m.remembered.push(m.twinKey(at, position, domain))
 		}
 	}
-	if m.learnt < maxLearnt {
+	if len(m.nogoods.bytes) < maxLearnt {
 		var key []byte
 		if mark < first {
 			key = m.remembered.at(mark) // The state is again what it was.
 		} else {
 			key = m.stateKey(at, domain)
 		}
-		m.learnt += len(key)
-		m.nogoods[string(key)] = b
+		m.learn(key, b)
 	}
 	return w.fail(b)
+}
+
+// learn keeps the blame for a subtree that holds no solution.
+func (m *memory) learn(key []byte, b blame) {
+	if number, known := m.nogoods.find(key); known {
+		m.blames[number] = b
+		return
+	}
+	m.nogoods.add(key)
+	m.blames = append(m.blames, b)
 }
 
 // tryRest goes on with a node at which the walk began to prune, after a device

@@ -12,6 +12,9 @@ import (
 type Scratch struct {
 	state  state
 	memory memory
+
+	key      []byte
+	relevant bitset.Set
 }
 
 // Faithful is the function of that name, in this memory.
@@ -75,7 +78,7 @@ func (s *state) begin(p *Problem) {
 
 // begin empties a constraint's state.
 func (s *constraintState) begin() {
-	s.devices, s.used, s.common, s.union = 0, s.used[:0], s.common[:0], nil
+	s.devices, s.used, s.common, s.union = 0, s.used[:0], s.common[:0], s.union[:0]
 }
 
 // resized returns a slice of n elements that keeps the memory that elements

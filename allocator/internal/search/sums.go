@@ -29,14 +29,18 @@ type packingTable struct {
 
 	blocks []blockWays
 	lists  []wayList
-	// byState and byWays are the numbers of lists by the state of a block, and by
-	// what is in them.
-	byState, byWays map[string]int32
+	// listOf are the numbers of lists by the number of a block's state in byState;
+	// byWays numbers the lists by what is in them.
+	byState, byWays dictionary
+	listOf          []int32
 	key             []byte
+	sorted          []vector
 
 	// rests[0] are no blocks.
 	rests []restOfBlocks
-	known map[question]bool
+	// answers are those to the questions that are known.
+	known   dictionary
+	answers []bool
 	// asked counts the questions of one look.
 	asked int
 }
@@ -61,10 +65,13 @@ type restOfBlocks struct {
 
 type step struct{ list, rest int32 }
 
-// question is whether a rest of the blocks reaches a need.
-type question struct {
-	rest int32
-	need vector
+// question is whether a rest of the blocks reaches a need, as a key.
+type question [12]byte
+
+func ask(rest int32, need vector) (q question) {
+	binary.LittleEndian.PutUint32(q[:], uint32(rest))
+	binary.LittleEndian.PutUint64(q[4:], uint64(need))
+	return q
 }
 
 // The bounds of what is kept; beyond them it is forgotten.
@@ -86,37 +93,49 @@ func (t *packingTable) begin(caps vector) {
 		}
 	}
 	t.blocks, t.lists = t.blocks[:0], t.lists[:0]
-	t.byState, t.byWays = make(map[string]int32), make(map[string]int32)
+	t.byState.begin()
+	t.byWays.begin()
+	t.listOf = t.listOf[:0]
 	t.forget()
 }
 
 func (t *packingTable) forget() {
-	t.rests = append(t.rests[:0], restOfBlocks{})
-	t.known = make(map[question]bool)
+	t.rests = t.rests[:0]
+	t.addRest(restOfBlocks{})
+	t.known.begin()
+	t.answers = t.answers[:0]
+}
+
+// addRest appends a rest, and returns its number.
+func (t *packingTable) addRest(r restOfBlocks) int32 {
+	n := len(t.rests)
+	t.rests = resized(t.rests, n+1)
+	r.longer = t.rests[n].longer[:0]
+	t.rests[n] = r
+	return int32(n)
 }
 
 // number returns the number of a list of ways.
 func (t *packingTable) number(ways []vector) int32 {
-	ways = slices.Clone(ways)
-	slices.SortFunc(ways, func(v, w vector) int {
+	t.sorted = append(t.sorted[:0], ways...)
+	slices.SortFunc(t.sorted, func(v, w vector) int {
 		return cmp.Or(cmp.Compare(t.weigh(w), t.weigh(v)), cmp.Compare(v, w))
 	})
 	t.key = t.key[:0]
-	for _, way := range ways {
+	for _, way := range t.sorted {
 		t.key = binary.LittleEndian.AppendUint64(t.key, uint64(way))
 	}
-	number, known := t.byWays[string(t.key)]
-	if !known {
-		number = int32(len(t.lists))
-		list := wayList{ways: ways}
-		for _, way := range ways {
-			list.most += way.without(list.most)
-			list.weight = max(list.weight, t.weigh(way))
-		}
-		t.lists = append(t.lists, list)
-		t.byWays[string(t.key)] = number
+	if number, known := t.byWays.find(t.key); known {
+		return number
 	}
-	return number
+	t.lists = resized(t.lists, len(t.lists)+1)
+	list := &t.lists[len(t.lists)-1]
+	list.ways, list.most, list.weight = append(list.ways[:0], t.sorted...), 0, 0
+	for _, way := range list.ways {
+		list.most += way.without(list.most)
+		list.weight = max(list.weight, t.weigh(way))
+	}
+	return t.byWays.add(t.key)
 }
 
 func (t *packingTable) weigh(v vector) int64 {
@@ -129,7 +148,7 @@ func (t *packingTable) weigh(v vector) int64 {
 
 // reaches says whether blocks with these lists can give all that is needed.
 func (t *packingTable) reaches(lists []int32, need vector) bool {
-	if len(t.rests)+len(lists) > maxRests || len(t.known) > maxKnown {
+	if len(t.rests)+len(lists) > maxRests || t.known.len() > maxKnown {
 		t.forget()
 	}
 	slices.Sort(lists)
@@ -149,14 +168,12 @@ func (t *packingTable) longer(rest, list int32) int32 {
 			return step.rest
 		}
 	}
-	number := int32(len(t.rests))
-	others.longer = append(others.longer, step{list, number})
-	t.rests = append(t.rests, restOfBlocks{
+	others.longer = append(others.longer, step{list, int32(len(t.rests))})
+	return t.addRest(restOfBlocks{
 		list: list, others: rest,
 		most:   (others.most + t.lists[list].most).upTo(t.caps),
 		weight: others.weight + t.lists[list].weight,
 	})
-	return number
 }
 
 // reach says whether a rest of the blocks gives the need, or that may be so.
@@ -171,17 +188,19 @@ func (t *packingTable) reach(number int32, need vector) bool {
 	if t.asked++; t.asked > maxSums {
 		return true
 	}
-	answer, known := t.known[question{number, need}]
-	if known {
-		return answer
+	q := ask(number, need)
+	if known, found := t.known.find(q[:]); found {
+		return t.answers[known]
 	}
+	answer := false
 	for _, way := range t.lists[rest.list].ways {
 		if answer = t.reach(rest.others, need.without(way)); answer {
 			break
 		}
 	}
 	if t.asked <= maxSums {
-		t.known[question{number, need}] = answer
+		t.known.add(q[:])
+		t.answers = append(t.answers, answer)
 	}
 	return answer
 }

@@ -50,10 +50,17 @@ func keepBest(list []vector, v vector) []vector {
 // numbered within the block. Devices come by volume, the smallest first, so that
 // the first members of a set of them bound how many of it fit.
 type drawing struct {
+	compiled bool
 	// order[i] is the number in block.positions of device i.
 	order    []int
 	devices  []drawer
 	counters int
+
+	// groups and uses are those of all devices; listed are the devices as numbered
+	// in the block.
+	groups []index.GroupUse
+	uses   []drawn
+	listed []drawer
 }
 
 // drawer is one device of a drawing.
@@ -73,41 +80,14 @@ type drawn struct {
 	amount  int64
 }
 
-// newDrawing compiles a block of at most maxBlockSize devices.
-func newDrawing(o *outlook, block *block) *drawing {
-	problem := &o.problem.Pools[block.pool]
-	n, groups, uses := len(block.positions), 0, 0
-	d := &drawing{order: make([]int, n), devices: make([]drawer, n)}
-	for _, set := range block.sets {
-		d.counters += problem.Counters.Sets[set].Len
-	}
-	for _, position := range block.positions {
-		member := problem.MemberOf[position-problem.First]
-		first, end := problem.Counters.UsesOf(member)
-		groups, uses = groups+len(problem.Counters.GroupsOf(member)), uses+end-first
-	}
-	// The devices are parts of two long lists.
-	allGroups, allUses := make([]index.GroupUse, 0, groups), make([]drawn, 0, uses)
-	devices := make([]drawer, n)
-	for i, position := range block.positions {
-		d.order[i] = i
-		device := &devices[i]
-		member := problem.MemberOf[position-problem.First]
-		for _, use := range problem.Counters.GroupsOf(member) {
-			allGroups = append(allGroups, index.GroupUse{Set: slices.Index(block.sets, use.Set), Groups: use.Groups})
-			device.groups = allGroups[len(allGroups)-len(device.groups)-1:]
-		}
-		first, end := problem.Counters.UsesOf(member)
-		for use := first; use < end; use++ {
-			amount := problem.Counters.Drawn.Narrow[use]
-			allUses = append(allUses, drawn{o.within(block, problem.Counters.Uses[use].Counter), amount})
-			device.uses = allUses[len(allUses)-len(device.uses)-1:]
-			device.volume += amount
-		}
-	}
-	slices.SortStableFunc(d.order, func(i, j int) int { return cmp.Compare(devices[i].volume, devices[j].volume) })
-	for i, number := range d.order {
-		d.devices[i] = devices[number]
+// compile makes the drawing that of a block of at most maxBlockSize devices.
+func (d *drawing) compile(o *outlook, block *block) {
+	d.compiled = true
+	d.list(o, block)
+	slices.SortStableFunc(d.order, func(i, j int) int { return cmp.Compare(d.listed[i].volume, d.listed[j].volume) })
+	d.devices = d.devices[:0]
+	for _, number := range d.order {
+		d.devices = append(d.devices, d.listed[number])
 	}
 	for i := range d.devices {
 		for j := range d.devices {
@@ -119,7 +99,42 @@ func newDrawing(o *outlook, block *block) *drawing {
 			}
 		}
 	}
-	return d
+}
+
+// list reads what the block's devices draw.
+func (d *drawing) list(o *outlook, block *block) {
+	problem := &o.problem.Pools[block.pool]
+	n, groups, uses := len(block.positions), 0, 0
+	d.counters = 0
+	for _, set := range block.sets {
+		d.counters += problem.Counters.Sets[set].Len
+	}
+	for _, position := range block.positions {
+		member := problem.MemberOf[position-problem.First]
+		first, end := problem.Counters.UsesOf(member)
+		groups, uses = groups+len(problem.Counters.GroupsOf(member)), uses+end-first
+	}
+	// The devices refer to parts of two lists, which are long enough from here on.
+	d.groups, d.uses = resized(d.groups, groups)[:0], resized(d.uses, uses)[:0]
+	d.order, d.listed = d.order[:0], cleared(d.listed, n)
+	for i, position := range block.positions {
+		d.order = append(d.order, i)
+		device := &d.listed[i]
+		member := problem.MemberOf[position-problem.First]
+		start := len(d.groups)
+		for _, use := range problem.Counters.GroupsOf(member) {
+			d.groups = append(d.groups, index.GroupUse{Set: slices.Index(block.sets, use.Set), Groups: use.Groups})
+		}
+		device.groups = d.groups[start:]
+		start = len(d.uses)
+		first, end := problem.Counters.UsesOf(member)
+		for use := first; use < end; use++ {
+			amount := problem.Counters.Drawn.Narrow[use]
+			d.uses = append(d.uses, drawn{o.within(block, problem.Counters.Uses[use].Counter), amount})
+			device.volume += amount
+		}
+		device.uses = d.uses[start:]
+	}
 }
 
 func (d *drawer) equals(other *drawer) bool {

@@ -96,7 +96,7 @@ func randomPacker(random *rand.Rand) *packer {
 		block.positions = append(block.positions, device)
 	}
 	o := &outlook{state: &state{problem: &Problem{Pools: []Pool{pool}, InUse: bitset.New(devices)}}}
-	p := &packer{drawing: newDrawing(o, block), dimensions: 1 + random.IntN(3), enforced: random.IntN(2) == 0, groups: make([]index.GroupState, sets)}
+	p := &packer{drawing: drawingOf(o, block), dimensions: 1 + random.IntN(3), enforced: random.IntN(2) == 0, groups: make([]index.GroupState, sets)}
 	for range p.counters {
 		p.left = append(p.left, int64(random.IntN(6)-random.IntN(6)/5))
 	}
@@ -163,4 +163,10 @@ func TestTooManyWaysAreNotListed(t *testing.T) {
 	if p.list() {
 		t.Errorf("all ways were listed in %d visits", p.visited)
 	}
+}
+
+func drawingOf(o *outlook, block *block) *drawing {
+	d := &drawing{}
+	d.compile(o, block)
+	return d
 }

@@ -93,6 +93,9 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	if s.Rounds < 1 {
 		return s, usageError{fmt.Errorf("-n is at least 1, not %d", s.Rounds)}
 	}
+	if s.Limit <= 0 {
+		return s, usageError{fmt.Errorf("-limit is how long an operation may take, more than 0, not %v: nothing ends in no time", s.Limit)}
+	}
 	if s.Match, err = regexp.Compile(*match); err != nil {
 		return s, usageError{fmt.Errorf("-run: %w", err)}
 	}

@@ -61,7 +61,7 @@ func TestOneImplementationCanBeMeasured(t *testing.T) {
 }
 
 func TestWrongUsageIsToldFromFailure(t *testing.T) {
-	for _, args := range [][]string{{"-o", "xml"}, {"-run", "("}, {"-impl", "nobody"}, {"-n", "0"}, {"stray"}, {"-nothing"}} {
+	for _, args := range [][]string{{"-o", "xml"}, {"-run", "("}, {"-impl", "nobody"}, {"-n", "0"}, {"-limit", "0s"}, {"-limit", "-1s"}, {"stray"}, {"-nothing"}} {
 		var usage usageError
 		if err := run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}); !errors.As(err, &usage) {
 			t.Errorf("draybench %q ended with %v, want a usage error", args, err)

@@ -37,8 +37,11 @@ func describe(f *machine.File) ([]byte, error) {
 func evidence(b *bytes.Buffer, list []machine.Evidence) {
 	for _, e := range list {
 		line := e.Source
-		if e.Of != "" {
+		switch {
+		case e.Of != "":
 			line = e.Of + ": " + e.Source
+		case len(list) > 1:
+			line = "all else: " + e.Source
 		}
 		const indent = 5
 		wrapped := strings.Split(text.WrapSoft(line, width-indent), "\n")
@@ -51,6 +54,9 @@ func evidence(b *bytes.Buffer, list []machine.Evidence) {
 
 // settings prints what holds for all devices of a node.
 func settings(b *bytes.Buffer, f *machine.File) {
+	if f.MemoryGiB > 0 {
+		fmt.Fprintf(b, "\n%d GiB of memory\n", f.MemoryGiB)
+	}
 	if n := f.NVIDIA; n != nil {
 		fmt.Fprintf(b, "\nNVIDIA driver %s, CUDA %s", n.Version, n.CUDA)
 		if n.IMEXChannels > 0 {

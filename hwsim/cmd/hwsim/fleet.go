@@ -19,7 +19,7 @@ import (
 // fleetFlags are what the command line says about a fleet.
 type fleetFlags struct {
 	machines, files, zones []string
-	labels, capacity       map[string]string
+	labels, capacity       pairs
 	seed                   uint64
 	shuffle                bool
 	name                   string
@@ -49,14 +49,14 @@ func newFleet() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return flags.run(c.OutOrStdout(), c.ErrOrStderr()) },
 	}
 	f := c.Flags()
-	f.StringArrayVarP(&flags.machines, "machine", "m", nil, "machine and how many of it, `NAME=COUNT`; can be repeated")
+	f.StringArrayVarP(&flags.machines, "machine", "m", nil, "machine and how many of it, `NAME[=COUNT]`, one without COUNT; can be repeated")
 	f.StringArrayVarP(&flags.files, "file", "f", nil, "machine `FILE` of your own, whose name --machine can use; can be repeated")
 	f.Uint64Var(&flags.seed, "seed", 1, "sets UUIDs, serial numbers and hardware addresses apart")
 	f.BoolVar(&flags.shuffle, "shuffle", false, "mix the machines, by the seed, instead of keeping their order")
 	f.StringVar(&flags.name, "name", fleet.DefaultName, "`TEMPLATE` of the names of nodes and racks")
 	f.StringArrayVar(&flags.zones, "zone", nil, "`ZONE` to deal machines to in turn; can be repeated")
-	f.StringToStringVar(&flags.labels, "label", nil, "label of nodes, `KEY=TEMPLATE`; can be repeated")
-	f.StringToStringVar(&flags.capacity, "capacity", nil, "capacity of nodes besides CPUs and pods, `RESOURCE=QUANTITY`; can be repeated")
+	f.Var(&flags.labels, "label", "label of nodes, `KEY=TEMPLATE`; can be repeated")
+	f.Var(&flags.capacity, "capacity", "capacity of nodes besides CPUs, memory and pods, or instead of the machine's, `RESOURCE=QUANTITY`; can be repeated")
 	flags.publish.add(f)
 	f.StringVarP(&flags.output, "output", "o", string(fleet.YAML), "format, `yaml|json`: documents, or one object a line")
 	f.StringVar(&flags.out, "out", "", "`FILE` to write instead of the standard output; it appears when it is complete")
@@ -119,15 +119,14 @@ func (flags *fleetFlags) spec() (fleet.Spec, error) {
 		return spec, usageError{errors.New("which machines? Say --machine NAME=COUNT; `hwsim machines` lists them")}
 	}
 	own := map[string]*machine.Machine{}
-	for _, file := range flags.files {
-		m, err := machine.ReadFile(file)
+	if len(flags.files) > 0 {
+		machines, err := choose(flags.files, nil)
 		if err != nil {
 			return spec, err
 		}
-		if own[m.Name()] != nil {
-			return spec, fmt.Errorf("%s: there is another file with a machine %q", file, m.Name())
+		for _, m := range machines {
+			own[m.Name()] = m
 		}
-		own[m.Name()] = m
 	}
 	for _, text := range flags.machines {
 		name, count, err := fleet.ParseCount(text)

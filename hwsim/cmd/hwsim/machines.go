@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +23,7 @@ func newMachines() *cobra.Command {
 			"how sure each of it is.\n\n" +
 			"With --file it describes the machine of a file, or lists those of several. -o\n" +
 			"yaml prints a machine as a file with all that it refers to, which --file reads\n" +
-			"again.",
+			"again; several machines are as many documents, each for a file of its own.",
 		Example: "  # which machines there are\n" +
 			"  hwsim machines\n\n" +
 			"  # what a DGX H100 is\n" +
@@ -72,17 +74,23 @@ func choose(files, args []string) ([]*machine.Machine, error) {
 		}
 		return machines, nil
 	}
+	from := map[string]string{} // file by name of its machine
 	for _, file := range files {
 		m, err := machine.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
+		if other, ok := from[m.Name()]; ok {
+			return nil, fmt.Errorf("%s: its machine %q is also that of %s", file, m.Name(), other)
+		}
+		from[m.Name()] = file
 		if len(args) == 0 || m.Name() == args[0] {
 			machines = append(machines, m)
 		}
 	}
 	if len(machines) == 0 {
-		return nil, fmt.Errorf("machine %q: %w in %q", args[0], machine.ErrNotFound, files)
+		return nil, fmt.Errorf("machine %q: %w in %s; there are %s", args[0], machine.ErrNotFound,
+			strings.Join(files, ", "), strings.Join(slices.Sorted(maps.Keys(from)), ", "))
 	}
 	return machines, nil
 }

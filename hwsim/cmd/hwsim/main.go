@@ -16,6 +16,7 @@
 //	fleet.go     hwsim fleet: what a fleet is made of, and where it is written
 //	outfile.go   the file of --out
 //	publishflags.go  how the devices of a fleet become slices
+//	pairs.go     flags such as --label, which are repeated for each key
 package main
 
 import "os"

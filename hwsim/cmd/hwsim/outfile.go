@@ -63,13 +63,19 @@ func writeInto(name string, write func(io.Writer) error) error {
 	return errors.Join(write(file), file.Close())
 }
 
-// replaceFile writes to a temporary file in the same directory and renames it. A
-// first signal to end takes that file away again; a second one has its usual
+// untilInterrupted is done at the first signal to end. A second one has its usual
 // effect, in case the disk does not answer.
-func replaceFile(name string, mode fs.FileMode, write func(io.Writer) error) error {
+func untilInterrupted() (context.Context, context.CancelFunc) {
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	context.AfterFunc(interrupted, stop)
+	return interrupted, stop
+}
+
+// replaceFile writes to a temporary file in the same directory and renames it. A
+// signal to end takes that file away again.
+func replaceFile(name string, mode fs.FileMode, write func(io.Writer) error) error {
+	interrupted, stop := untilInterrupted()
+	defer stop()
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err

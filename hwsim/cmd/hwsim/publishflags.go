@@ -19,6 +19,7 @@ var features = map[string]func(*publish.Features) *bool{
 	"compatibilityGroups":  func(f *publish.Features) *bool { return &f.CompatibilityGroups },
 	"consumableCapacity":   func(f *publish.Features) *bool { return &f.ConsumableCapacity },
 	"deviceTaints":         func(f *publish.Features) *bool { return &f.DeviceTaints },
+	"extendedResources":    func(f *publish.Features) *bool { return &f.ExtendedResources },
 	"listAttributes":       func(f *publish.Features) *bool { return &f.ListAttributes },
 	"partitionableDevices": func(f *publish.Features) *bool { return &f.PartitionableDevices },
 }
@@ -29,26 +30,27 @@ func featureNames() []string { return slices.Sorted(maps.Keys(features)) }
 type publishFlags struct {
 	drivers, mig, nics, kubernetes string
 	features                       []string
-	extended                       map[string]string
+	extended, resourceNames        pairs
 	vgpu, amdPartitions, unmarked  bool
 }
 
 func (p *publishFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&p.drivers, "drivers", "dray", "names of the drivers, `dray|peers`: gpu.dray.dev, or gpu.nvidia.com, dra.net and so on")
+	f.StringVar(&p.drivers, "drivers", "dray", "names of the drivers, `dray|peers`: gpu.dray.dev, or gpu.nvidia.com, dra.net and so on; extended resources are those of --extended-resource alone")
 	f.StringVar(&p.mig, "mig", "off", "partitions of NVIDIA GPUs, `off|static|dynamic`: none, those that exist, every placement")
 	f.StringVar(&p.nics, "nics", "functions", "network devices, `functions|vfs|bandwidth`: as dranet, as the SR-IOV driver, ports with shared bandwidth")
-	f.BoolVar(&p.vgpu, "vgpu", false, "virtual GPUs beside MIG; needs --feature compatibilityGroups")
+	f.BoolVar(&p.vgpu, "vgpu", false, "virtual GPUs beside MIG, where a machine hosts some; needs --feature compatibilityGroups")
 	f.BoolVar(&p.amdPartitions, "amd-partitions", false, "every partition mode of AMD GPUs")
 	f.StringVar(&p.kubernetes, "kubernetes", fmt.Sprintf("1.%d", publish.NewestMinor), "`VERSION` of the API server")
 	f.StringArrayVar(&p.features, "feature", nil, "`NAME` of what the API server keeps besides its defaults: "+strings.Join(featureNames(), ", ")+"; can be repeated")
-	f.StringToStringVar(&p.extended, "extended-resource", nil, "extended resource of a class, `CLASS=NAME`; can be repeated")
+	f.Var(&p.extended, "extended-resource", "extended resource of a class, `CLASS=NAME`; classes have none otherwise; can be repeated")
+	f.Var(&p.resourceNames, "vf-resource", "resource name of the virtual functions of a port, `INTERFACE=NAME`; needs --nics vfs; can be repeated")
 	f.BoolVar(&p.unmarked, "unmarked", false, "leave out the attribute that says that a device is simulated")
 }
 
 func (p *publishFlags) options() (publish.Options, error) {
 	options := publish.Options{
 		Simulated: !p.unmarked, VGPU: p.vgpu, AMDPartitions: p.amdPartitions,
-		ExtendedResources: p.extended,
+		ExtendedResources: p.extended, ResourceNames: p.resourceNames,
 	}
 	for _, choice := range []struct {
 		flag, value string

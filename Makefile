@@ -20,8 +20,8 @@ WITHOUT_KUBERNETES := go run ./tools/cmd/packages -without k8s.io/kubernetes $(P
 # Builds the linter at the version that tools/staticcheck.mod pins.
 BUILD_STATICCHECK := GOWORK=off go build -C tools -modfile=staticcheck.mod -o ../bin/ tool
 
-# Runs a command in the directory of each module, on its own go.mod.
-EACH_MODULE = set -e; for module in $(MODULES); do echo "$$module:" $(1); (cd "$$module" && GOWORK=off $(1)); done
+# Runs a command in the directory of each module, or of those given, on its own go.mod.
+EACH_MODULE = set -e; for module in $(or $(2),$(MODULES)); do echo "$$module:" $(1); (cd "$$module" && GOWORK=off $(1)); done
 
 # A failure of a random test says with which DRAY_ variables to run it again.
 CASES ?= $(or $(DRAY_DIFFTEST_CASES),250000)
@@ -30,7 +30,7 @@ HISTORIES ?= $(or $(DRAY_METAMORPHIC_HISTORIES),1000)
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
+.PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
 .PHONY: cases conformance difftest difftest-long metamorphic fuzz bench bench-gate bench-profile clean ci
 
 help: ## Show this list
@@ -41,19 +41,25 @@ build: ## Compile every package of every module
 
 # The go command caches a test by the files that it reads in its own module, but
 # repolint reads them all: it always runs.
-test: ## Run the tests of every module; needs Go, make and git
+test: ## Run the tests that do not link k8s.io/kubernetes; needs Go, make and git
 	go test -count=1 ./tools/repolint
-	go test $(PACKAGES)
+	@packages=$$($(WITHOUT_KUBERNETES)) && go test $$packages
 
+# Vetting them here would vet thousands of packages of Kubernetes (lint-long does).
+test-long: ## Run the tests that link k8s.io/kubernetes; minutes to compile once
+	@packages=$$($(WITH_KUBERNETES)) && go test -vet=off $$packages
+
+# A test binary that links k8s.io/kubernetes is compiled by test-long only.
 test-standalone: ## Build and vet each module without the workspace
 	@$(call EACH_MODULE,go build ./...)
-	@$(call EACH_MODULE,go vet ./...)
+	@$(call EACH_MODULE,go vet ./...,$(filter-out e2e,$(MODULES)))
 
 # The detector makes tests ten times slower, and random ones find no more races
 # in more cases.
 race: ## Run the tests under the race detector, if there is a C compiler
 	@cc=$$(go env CC); if command -v $${cc%% *} >/dev/null; then \
-	DRAY_DIFFTEST_CASES=300 CGO_ENABLED=1 go test -race -short -vet=off -timeout 30m $(PACKAGES); \
+	packages=$$($(WITHOUT_KUBERNETES)) && \
+	DRAY_DIFFTEST_CASES=300 CGO_ENABLED=1 go test -race -short -vet=off -timeout 30m $$packages; \
 	else echo "race: skipped: the race detector needs a C compiler, and there is no $$cc"; fi
 
 fmt: ## Format the Go files

@@ -61,7 +61,7 @@ func TestRepositoryBinaries(t *testing.T) {
 				t.Errorf("module %s has no packages: the rules about it guard nothing", module)
 			}
 			for _, rule := range LinkRules {
-				if rule.Tests == tests && (rule.Module == "" || rule.Module == module) {
+				if rule.Tests == tests && rule.concerns(module) {
 					report(t, CheckLinked(graph, rule))
 				}
 			}

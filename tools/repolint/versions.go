@@ -128,12 +128,18 @@ func (m moduleFile) checkKubernetes(kubernetes KubernetesVersion) []Finding {
 				fmt.Sprintf("has %s %s, want %s", mod.Path, mod.Version, want), whyOneVersion})
 		}
 	}
-	for _, require := range m.Require {
-		check(require.Mod, require.Syntax.Start.Line)
-	}
+	// k8s.io/kubernetes requires its staging modules at v0.0.0, which only means
+	// something with a replacement: that one is then what is built.
+	replaced := map[string]bool{}
 	for _, replace := range m.Replace {
 		if replace.New.Version != "" {
+			replaced[replace.Old.Path] = replace.Old.Version == ""
 			check(replace.New, replace.Syntax.Start.Line)
+		}
+	}
+	for _, require := range m.Require {
+		if !(require.Mod.Version == "v0.0.0" && replaced[require.Mod.Path]) {
+			check(require.Mod, require.Syntax.Start.Line)
 		}
 	}
 	return findings

@@ -52,7 +52,7 @@ test-long: ## Run the tests that link k8s.io/kubernetes; minutes to compile once
 # A test binary that links k8s.io/kubernetes is compiled by test-long only.
 test-standalone: ## Build and vet each module without the workspace
 	@$(call EACH_MODULE,go build ./...)
-	@$(call EACH_MODULE,go vet ./...,$(filter-out e2e,$(MODULES)))
+	@$(call EACH_MODULE,go vet ./...,$(filter-out e2e scheduler,$(MODULES)))
 
 # The detector makes tests ten times slower, and random ones find no more races
 # in more cases.

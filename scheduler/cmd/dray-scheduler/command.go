@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/dray-dev/dray/scheduler/plugin"
+)
+
+// newCommand is kube-scheduler's command with the plugin registered.
+func newCommand() *cobra.Command {
+	factory := &plugin.Factory{}
+	command := app.NewSchedulerCommand(app.WithPlugin(plugin.Name, factory.New))
+	command.Use = "dray-scheduler"
+	run := command.RunE
+	command.RunE = func(command *cobra.Command, args []string) error {
+		if flag := command.Flags().Lookup("version"); flag != nil && flag.Value.String() == "true" {
+			_, err := fmt.Fprintln(command.OutOrStdout(), versionLine())
+			return err
+		}
+		file, err := command.Flags().GetString("config")
+		if err != nil {
+			return err
+		}
+		if err := checkConfig(file); err != nil {
+			return err
+		}
+		return run(command, args)
+	}
+	return command
+}
+
+// versionLine says what was linked.
+func versionLine() string {
+	version := "of an unknown version"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if module.Path == "k8s.io/kubernetes" {
+				version = module.Version
+			}
+		}
+	}
+	return "dray-scheduler (kube-scheduler " + version + ")"
+}
+
+// errNoConfig: without a file, kube-scheduler's defaults enable its own plugin.
+var errNoConfig = errors.New("no --config: kube-scheduler's default configuration enables DynamicResources; " +
+	"give a file that disables it and enables " + plugin.Name + ", such as deploy/scheduler/config.yaml")
+
+// checkConfig refuses a configuration with which two plugins could give one device
+// to two pods: what one has in flight the other does not see.
+func checkConfig(file string) error {
+	if file == "" {
+		return errNoConfig
+	}
+	loaded, err := options.LoadConfigFromFile(klog.Background(), file)
+	if err != nil {
+		return fmt.Errorf("read --config %s: %w", file, err)
+	}
+	ours := false
+	for i := range loaded.Profiles {
+		profile := &loaded.Profiles[i]
+		for _, name := range enabled(profile) {
+			ours = ours || name == plugin.Name
+			if name == names.DynamicResources {
+				return fmt.Errorf("--config %s: profile %s enables the plugin DynamicResources, which would give out devices beside %s: "+
+					"add {name: DynamicResources} to plugins.multiPoint.disabled of the profile and enable %s instead",
+					file, profile.SchedulerName, plugin.Name, plugin.Name)
+			}
+		}
+	}
+	if !ours {
+		return fmt.Errorf("--config %s: no profile enables the plugin %s, so pods with claims would be placed without their devices: "+
+			"add {name: %s} to plugins.multiPoint.enabled", file, plugin.Name, plugin.Name)
+	}
+	return nil
+}
+
+// enabled lists the names of all plugins that the profile enables somewhere.
+func enabled(profile *config.KubeSchedulerProfile) []string {
+	if profile.Plugins == nil {
+		return nil
+	}
+	names := profile.Plugins.Names()
+	// Names leaves out these two.
+	for _, set := range []config.PluginSet{profile.Plugins.MultiPoint, profile.Plugins.PodGroupPostFilter} {
+		for _, plugin := range set.Enabled {
+			names = append(names, plugin.Name)
+		}
+	}
+	return names
+}

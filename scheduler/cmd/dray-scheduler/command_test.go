@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	"github.com/dray-dev/dray/scheduler/plugin"
+)
+
+const shipped = "../../../deploy/scheduler/config.yaml"
+
+func TestTheShippedConfigurationIsAccepted(t *testing.T) {
+	if err := checkConfig(shipped); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := options.LoadConfigFromFile(klog.Background(), shipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile := loaded.Profiles[0]
+	for name, set := range map[string]config.PluginSet{"postFilter": profile.Plugins.PostFilter, "podGroupPostFilter": profile.Plugins.PodGroupPostFilter} {
+		var got []string
+		for _, p := range set.Enabled {
+			got = append(got, p.Name)
+		}
+		if want := []string{plugin.Name, "DefaultPreemption"}; !slices.Equal(got, want) {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	i := slices.IndexFunc(profile.Plugins.MultiPoint.Enabled, func(p config.Plugin) bool { return p.Name == plugin.Name })
+	if i < 0 || profile.Plugins.MultiPoint.Enabled[i].Weight != 2 {
+		t.Errorf("multiPoint is %v", profile.Plugins.MultiPoint.Enabled)
+	}
+	if loaded.LeaderElection.ResourceName == "kube-scheduler" {
+		t.Error("shares the lease of kube-scheduler")
+	}
+}
+
+const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+
+func TestConfigurationsThatCouldGiveADeviceTwiceAreRefused(t *testing.T) {
+	ours := "- schedulerName: ours\n  plugins:\n    multiPoint:\n      enabled: [{name: DrayDynamicResources}]\n      disabled: [{name: DynamicResources}]\n"
+	for name, test := range map[string]struct {
+		yaml string
+		want []string // of the refusal; none: accepted
+	}{
+		"ours alone": {ours, nil},
+		"beside a profile with kube-scheduler's plugins": {ours + "- schedulerName: second\n",
+			[]string{"profile second", "enables the plugin DynamicResources", "disabled"}},
+		"both in one profile": {"- schedulerName: both\n  plugins:\n    multiPoint:\n      enabled: [{name: DrayDynamicResources}]\n",
+			[]string{"profile both"}},
+		"at one point only": {"- schedulerName: one\n  plugins:\n    multiPoint:\n      enabled: [{name: DrayDynamicResources}]\n      disabled: [{name: DynamicResources}]\n" +
+			"    podGroupPostFilter:\n      enabled: [{name: DynamicResources}]\n",
+			[]string{"profile one"}},
+		"neither": {"- schedulerName: none\n  plugins:\n    multiPoint:\n      disabled: [{name: DynamicResources}]\n",
+			[]string{"no profile enables the plugin DrayDynamicResources", "multiPoint.enabled"}},
+		"a profile without plugins": {ours + "- schedulerName: bare\n  plugins:\n    multiPoint:\n      disabled: [{name: \"*\"}]\n", nil},
+		"not a configuration":       {"- 1\n", []string{"read --config"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "config.yaml")
+			if err := os.WriteFile(file, []byte(head+test.yaml), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			err := checkConfig(file)
+			if (err != nil) != (test.want != nil) {
+				t.Fatalf("got %v", err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestTheCommandDoesNotStartWithoutAConfiguration(t *testing.T) {
+	command := newCommand()
+	command.SetArgs(nil)
+	command.SetOut(&bytes.Buffer{})
+	command.SetErr(&bytes.Buffer{})
+	if err := command.Execute(); err == nil || !strings.Contains(err.Error(), "no --config") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestVersionNamesTheSchedulerThatIsLinked(t *testing.T) {
+	if line := versionLine(); !strings.HasPrefix(line, "dray-scheduler (kube-scheduler ") {
+		t.Errorf("got %q", line)
+	}
+}

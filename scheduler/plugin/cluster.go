@@ -1,0 +1,85 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/dynamic-resource-allocation/structured/schedulerapi"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// clusterState is what a scheduling cycle has to know about the cluster's devices.
+// It is asked once for each pod with claims to allocate.
+type clusterState interface {
+	// slices lists all ResourceSlices, with the taints of rules, in any order.
+	// They are not to be modified.
+	slices() ([]*resourceapi.ResourceSlice, error)
+	// inUse is what allocated claims hold: those in the API, those that were
+	// written and not yet seen in a watch, and those in flight. The caller owns it.
+	inUse(ctx context.Context) (schedulerapi.AllocatedState, error)
+}
+
+// managerState asks the SharedDRAManager each time, so that the answer is right
+// whoever implements it: the scheduler, the autoscaler's simulation, a test.
+type managerState struct {
+	manager fwk.SharedDRAManager
+	shares  bool // whether devices may be shared (DRAConsumableCapacity)
+}
+
+func (m *managerState) slices() ([]*resourceapi.ResourceSlice, error) {
+	return m.manager.ResourceSlices().ListWithDeviceTaintRules()
+}
+
+// The scheduler's manager refuses to answer while claims change under it, with an
+// error that it does not export. Any error is tried again, so the number of
+// attempts is bounded first; one takes up to tens of milliseconds.
+const (
+	gatherAttempts = 200
+	gatherPause    = 10 * time.Microsecond
+	gatherWithin   = 5 * time.Second
+)
+
+func (m *managerState) inUse(ctx context.Context) (schedulerapi.AllocatedState, error) {
+	var state schedulerapi.AllocatedState
+	var last error
+	attempts := 0
+	err := wait.PollUntilContextTimeout(ctx, gatherPause, gatherWithin, true, func(context.Context) (bool, error) {
+		attempts++
+		state, last = m.gather()
+		if last != nil && attempts >= gatherAttempts {
+			return false, last
+		}
+		return last == nil, nil
+	})
+	if err != nil && last != nil {
+		err = last
+	}
+	return state, err
+}
+
+func (m *managerState) gather() (schedulerapi.AllocatedState, error) {
+	claims := m.manager.ResourceClaims()
+	if m.shares {
+		state, err := claims.GatherAllocatedState()
+		if err != nil {
+			return schedulerapi.AllocatedState{}, err
+		}
+		if state == nil {
+			return schedulerapi.AllocatedState{}, errors.New("the manager of claims knows no allocated state")
+		}
+		return *state, nil
+	}
+	devices, err := claims.ListAllAllocatedDevices()
+	if err != nil {
+		return schedulerapi.AllocatedState{}, err
+	}
+	return schedulerapi.AllocatedState{
+		AllocatedDevices:         devices,
+		AllocatedSharedDeviceIDs: sets.New[schedulerapi.SharedDeviceID](),
+		AggregatedCapacity:       schedulerapi.ConsumedCapacityCollection{},
+	}, nil
+}

@@ -1,0 +1,101 @@
+package plugin
+
+import (
+	"slices"
+	"testing"
+
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+const eventObjects = `node a
+class gpu
+claim train gpu
+claim other gpu on=a:gpu-0
+pod p claims=train
+pod q claims=train,missing
+pod r claims=other
+`
+
+func TestClaimEventsBringBackThePodsThatTheyMayHelp(t *testing.T) {
+	w := newWorld(t, parseObjects(t, eventObjects), "", stableFeatures())
+	claims := map[string]*resourceapi.ResourceClaim{}
+	for _, claim := range w.listClaims() {
+		claims[claim.Name] = &claim
+	}
+	train, other := claims["train"], claims["other"]
+	labelled := train.DeepCopy()
+	labelled.Labels = map[string]string{"a": "b"}
+	reserved := train.DeepCopy()
+	reserved.Status.Allocation = other.Status.Allocation
+	freed := other.DeepCopy()
+	freed.Status.Allocation = nil
+	replaced := other.DeepCopy()
+	replaced.UID = "another"
+	gone := cache.DeletedFinalStateUnknown{Key: "default/other"}
+
+	for name, test := range map[string]struct {
+		pod           string
+		before, after any
+		all           bool
+		pods          []string // of podsOfClaim, without all
+		want          fwk.QueueingHint
+	}{
+		"created":                           {"p", nil, train, false, []string{"p", "q"}, fwk.Queue},
+		"created, and another is missing":   {"q", nil, train, false, []string{"p", "q"}, fwk.QueueSkip},
+		"created for somebody else":         {"r", nil, train, false, []string{"p", "q"}, fwk.QueueSkip},
+		"labelled":                          {"p", train, labelled, false, []string{"p", "q"}, fwk.QueueSkip},
+		"allocated":                         {"p", train, reserved, false, []string{"p", "q"}, fwk.Queue},
+		"deallocated":                       {"p", other, freed, true, nil, fwk.Queue},
+		"deleted and created in one event":  {"p", other, replaced, true, nil, fwk.Queue},
+		"deleted while allocated":           {"p", other, nil, true, nil, fwk.Queue},
+		"deleted":                           {"p", train, nil, false, []string{"p", "q"}, fwk.QueueSkip},
+		"deleted, and nobody knows what of": {"p", gone, nil, true, nil, fwk.Queue},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := w.plugin.afterClaimChange(klog.Logger{}, w.pod(test.pod), test.before, test.after)
+			if err != nil || got != test.want {
+				t.Errorf("hint is %v, %v, want %v", got, err, test.want)
+			}
+			narrowed, err := w.plugin.podsOfClaim(klog.Logger{}, test.before, test.after)
+			var pods []string
+			for _, pod := range narrowed.Pods {
+				pods = append(pods, pod.Name)
+			}
+			slices.Sort(pods)
+			if err != nil || narrowed.AllPods != test.all || !slices.Equal(pods, test.pods) {
+				t.Errorf("narrowed to %v, all %v, %v, want %v, %v", pods, narrowed.AllPods, err, test.pods, test.all)
+			}
+		})
+	}
+}
+
+func TestPodEventsBringBackPodsWithAllTheirClaims(t *testing.T) {
+	w := newWorld(t, parseObjects(t, eventObjects), "", stableFeatures())
+	for pod, want := range map[string]fwk.QueueingHint{"p": fwk.Queue, "q": fwk.QueueSkip} {
+		if got, err := w.plugin.afterPodChange(klog.Logger{}, nil, nil, w.pod(pod)); err != nil || got != want {
+			t.Errorf("pod %s: %v, %v, want %v", pod, got, err, want)
+		}
+	}
+	if _, err := w.plugin.afterPodChange(klog.Logger{}, nil, nil, "no pod"); err == nil {
+		t.Error("an event of something else is no error")
+	}
+}
+
+func TestNodesThatBeginToDeclareAFeatureMatterWithOptionalNodeOperations(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		features := stableFeatures()
+		features.EnableDRAOptionalNodeOperations = on
+		p := &Plugin{enabled: true, features: features}
+		events, err := p.EventsToRegister(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(events, func(e fwk.ClusterEventWithHint) bool { return e.Event.Resource == fwk.Node })
+		if got := events[i].Event.ActionType&fwk.UpdateNodeDeclaredFeature != 0; got != on {
+			t.Errorf("with the feature %v: listens %v", on, got)
+		}
+	}
+}

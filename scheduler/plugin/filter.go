@@ -1,0 +1,188 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/component-helpers/nodedeclaredfeatures/features/draoptionalnodeoperations"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// Filter says whether the pod's claims can be used on the node: those that are
+// allocated as they are, the others by finding devices. What is found is kept for
+// Reserve.
+//
+// A node that cannot use an allocated claim is not searched: nothing that could be
+// found would help. Upstream searches it all the same.
+func (p *Plugin) Filter(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, info fwk.NodeInfo) *fwk.Status {
+	if !p.enabled || p.resizing(pod) {
+		return nil
+	}
+	s, err := readState(cycle)
+	if err != nil {
+		return failed(ctx, pod, err)
+	}
+	if len(s.claims) == 0 {
+		return nil
+	}
+	node := info.Node()
+	special, mappings, status := p.specialForNode(ctx, s, pod, info)
+	if status != nil {
+		return status
+	}
+	if special == nil && s.onlySpecial() {
+		return nil // a device plugin has what the pod asks for
+	}
+	if status := p.checkAllocated(ctx, s, pod, node); status != nil {
+		return status
+	}
+	if s.allocator == nil {
+		return nil
+	}
+	result, status := p.search(ctx, s, pod, node, special)
+	if status != nil {
+		return status
+	}
+	result.mappings = mappings
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.perNode[node.Name] = result
+	return nil
+}
+
+// checkAllocated looks for claims that have devices already, or are about to get
+// them for another pod of the group, and cannot be used on the node. PostFilter may
+// free those that have.
+func (p *Plugin) checkAllocated(ctx context.Context, s *podState, pod *corev1.Pod, node *corev1.Node) *fwk.Status {
+	first := ""
+	var unavailable []int
+	for i := range s.claims {
+		c := &s.claims[i]
+		reason := p.unusable(c, node)
+		if reason == "" {
+			continue
+		}
+		if first == "" {
+			first = about(c.claim, "", reason)
+		}
+		if c.allocated() {
+			unavailable = append(unavailable, i)
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	if len(unavailable) > 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.unavailable == nil {
+			s.unavailable = sets.New[int]()
+		}
+		s.unavailable.Insert(unavailable...)
+	}
+	return p.refuse(ctx, pod, "resourceclaim not available on the node", first)
+}
+
+// unusable says why the devices that the claim has, or is about to have, cannot be
+// used on the node; it is empty if they can, or if the claim has none.
+func (p *Plugin) unusable(c *podClaim, node *corev1.Node) string {
+	allocation := c.claim.Status.Allocation
+	if allocation == nil {
+		allocation = c.pending
+	}
+	switch {
+	case allocation == nil:
+		return ""
+	case c.availableOn != nil && !c.availableOn.Match(node):
+		return "its devices are not available on the node"
+	case skipsNodeOperations(allocation) && !declaresOptionalNodeOperations(node):
+		return "its devices need the node to declare " + draoptionalnodeoperations.DRAOptionalNodeOperationsFeatureGate
+	case !c.allocated() || !bindingConditionsOn(p.features):
+		return ""
+	}
+	ready, err := readyForBinding(c.claim)
+	switch {
+	case err != nil:
+		return "its devices failed to bind"
+	case !ready && p.bindingTimedOut(c.claim):
+		return "its devices took too long to bind"
+	}
+	return ""
+}
+
+func skipsNodeOperations(allocation *resourceapi.AllocationResult) bool {
+	return slices.ContainsFunc(allocation.Devices.Results, func(device resourceapi.DeviceRequestAllocationResult) bool {
+		return len(device.SkipNodeOperations) > 0
+	})
+}
+
+func declaresOptionalNodeOperations(node *corev1.Node) bool {
+	return slices.Contains(node.Status.DeclaredFeatures, draoptionalnodeoperations.DRAOptionalNodeOperationsFeatureGate)
+}
+
+// search finds devices for the claims that have none. special is the node's claim
+// for extended resources, or nil.
+func (p *Plugin) search(ctx context.Context, s *podState, pod *corev1.Pod, node *corev1.Node, special *resourceapi.ResourceClaim) (*nodeResult, *fwk.Status) {
+	result := &nodeResult{allocations: make([]*resourceapi.AllocationResult, len(s.claims)), special: special}
+	var claims []*resourceapi.ResourceClaim
+	var places []int // index in s.claims of each of claims
+	for i := range s.claims {
+		c := &s.claims[i]
+		switch {
+		case c.allocated():
+		case c.pending != nil:
+			result.allocations[i] = c.pending
+		case i != s.special:
+			claims, places = append(claims, c.claim), append(places, i)
+		case special != nil:
+			claims, places = append(claims, special), append(places, i)
+		}
+	}
+	if len(claims) == 0 {
+		return result, nil
+	}
+	limited := ctx
+	if timeout := p.args.FilterTimeout.Duration; p.features.EnableDRASchedulerFilterTimeout && timeout > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	found, err := s.allocator.Allocate(limited, node, claims)
+	if err != nil {
+		return nil, p.searchFailed(ctx, pod, node, err)
+	}
+	if len(found) != len(claims) {
+		reason := p.whyNot(limited, s, node, claims)
+		return nil, p.refuse(ctx, pod, reason, reason)
+	}
+	for k, i := range places {
+		result.allocations[i] = &found[k]
+	}
+	return result, nil
+}
+
+// searchFailed is the status for an error of the search.
+func (p *Plugin) searchFailed(ctx context.Context, pod *corev1.Pod, node *corev1.Node, err error) *fwk.Status {
+	switch {
+	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		// An error rather than a refusal: the pod is tried again after a pause and
+		// does not wait for an event that may never come.
+		return failed(ctx, pod, fmt.Errorf("node %s: timed out trying to allocate devices", node.Name))
+	case concernsNodeOnly(err):
+		return p.refuse(ctx, pod, err.Error(), err.Error())
+	case ctx.Err() != nil:
+		// The scheduler has enough nodes, or is about to stop.
+		reason := fmt.Sprintf("asked by caller to stop allocating devices: %v", context.Cause(ctx))
+		return p.refuse(ctx, pod, reason, reason)
+	}
+	// Some claim, class or device is wrong. Other nodes would not help, so the cycle
+	// ends here.
+	klog.FromContext(ctx).V(5).Info("Search for devices failed", "pod", klog.KObj(pod), "node", klog.KObj(node), "err", err)
+	return failed(ctx, pod, err)
+}

@@ -1,0 +1,124 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/utils/clock"
+)
+
+// Name is the plugin's name in a KubeSchedulerConfiguration.
+const Name = "DrayDynamicResources"
+
+// Plugin is the scheduler plugin. One is made for each profile; all of a process
+// share an engine.
+type Plugin struct {
+	enabled  bool
+	features feature.Features
+	args     Args // with defaults
+	handle   fwk.Handle
+	client   kubernetes.Interface
+	manager  fwk.SharedDRAManager
+	cluster  clusterState
+	engine   *engine
+
+	pods        cache.Indexer
+	podsByClaim string // name of the index in pods
+
+	clock        clock.PassiveClock
+	bindingPoll  time.Duration // between two looks at binding conditions
+	assumePoll   time.Duration // between two tries to assume a claim that was created
+	assumeWithin time.Duration // in all
+	stamping     sync.Mutex    // see stamped
+}
+
+var (
+	_ fwk.SignPlugin               = &Plugin{}
+	_ fwk.EnqueueExtensions        = &Plugin{}
+	_ fwk.PreEnqueuePlugin         = &Plugin{}
+	_ fwk.PreFilterPlugin          = &Plugin{}
+	_ fwk.FilterPlugin             = &Plugin{}
+	_ fwk.PostFilterPlugin         = &Plugin{}
+	_ fwk.PodGroupPostFilterPlugin = &Plugin{}
+	_ fwk.ScorePlugin              = &Plugin{}
+	_ fwk.ReservePlugin            = &Plugin{}
+	_ fwk.PreBindPlugin            = &Plugin{}
+)
+
+// Factory makes the plugins of one process. The zero value is ready. What is
+// learned about the cluster's devices is shared by all plugins with the same
+// SharedDRAManager, so that profiles do not each compile all slices.
+type Factory struct {
+	mu      sync.Mutex
+	engines map[fwk.SharedDRAManager]*engine
+}
+
+// New is the factory of a plugin as the scheduler's registry wants it. The feature
+// gates are those of the process.
+func (f *Factory) New(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	features := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+	return newPlugin(args, handle, features, f.engine(handle.SharedDRAManager(), features))
+}
+
+func (f *Factory) engine(manager fwk.SharedDRAManager, features feature.Features) *engine {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.engines[manager] == nil {
+		if f.engines == nil {
+			f.engines = map[fwk.SharedDRAManager]*engine{}
+		}
+		f.engines[manager] = newEngine(features)
+	}
+	return f.engines[manager]
+}
+
+// New makes a plugin that shares nothing with others, with the given features.
+// args are nil or a *runtime.Unknown with Args as JSON or YAML.
+func New(_ context.Context, args runtime.Object, handle fwk.Handle, features feature.Features) (fwk.Plugin, error) {
+	return newPlugin(args, handle, features, newEngine(features))
+}
+
+func newPlugin(object runtime.Object, handle fwk.Handle, features feature.Features, engine *engine) (*Plugin, error) {
+	args, err := decodeArgs(object)
+	if err == nil {
+		err = args.validate(features)
+	}
+	if err == nil {
+		err = checkFeatures(features)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	p := &Plugin{
+		enabled:      features.EnableDynamicResourceAllocation,
+		features:     features,
+		args:         args.withDefaults(),
+		handle:       handle,
+		client:       handle.ClientSet(),
+		manager:      handle.SharedDRAManager(),
+		engine:       engine,
+		clock:        clock.RealClock{},
+		bindingPoll:  5 * time.Second,
+		assumePoll:   20 * time.Millisecond,
+		assumeWithin: 120 * time.Second,
+	}
+	if !p.enabled {
+		return p, nil
+	}
+	p.cluster = &managerState{manager: p.manager, shares: features.EnableDRAConsumableCapacity}
+	if err := p.indexPods(); err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	return p, nil
+}
+
+// Name returns Name.
+func (p *Plugin) Name() string { return Name }

@@ -1,0 +1,90 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/dray-dev/dray/allocator"
+)
+
+// What a failure may cost. An explanation takes several times as long as the
+// search that failed, so only the first nodes of a cycle get one, with few steps
+// each; the rest are told what upstream says.
+const (
+	explainedNodes   = 64
+	explanationSteps = 1 << 11
+)
+
+// unschedulable is the status of a pod that does not fit on a node, or on none,
+// and that removing other pods would not help.
+func unschedulable(reason string) *fwk.Status {
+	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reason)
+}
+
+// refuse is unschedulable in the words that the arguments ask for. Ours say the
+// same for all nodes that fail alike, so that the scheduler can add them up.
+func (p *Plugin) refuse(ctx context.Context, pod *corev1.Pod, upstream, ours string) *fwk.Status {
+	reason := p.words(upstream, ours)
+	klog.FromContext(ctx).V(5).Info("Pod does not fit", "pod", klog.KObj(pod), "reason", reason)
+	return unschedulable(reason)
+}
+
+func (p *Plugin) words(upstream, ours string) string {
+	if p.args.Reasons == ReasonsUpstream {
+		return upstream
+	}
+	return ours
+}
+
+// failed is the status of a failure that is nobody's fault of not fitting: the pod
+// is tried again after a pause.
+func failed(ctx context.Context, pod *corev1.Pod, err error) *fwk.Status {
+	klog.FromContext(ctx).V(5).Info("DRA plugin failed", "plugin", Name, "pod", klog.KObj(pod), "err", err)
+	return fwk.AsStatus(err)
+}
+
+const noRoom = "cannot allocate all claims"
+
+// whyNot says why the claims do not fit on the node.
+func (p *Plugin) whyNot(ctx context.Context, s *podState, node *corev1.Node, claims []*resourceapi.ResourceClaim) string {
+	explainer, ok := s.allocator.(*allocator.Allocator)
+	if !ok || p.args.Reasons == ReasonsUpstream || !s.mayExplain() {
+		return noRoom
+	}
+	explanation, err := explainer.Explain(ctx, node, claims)
+	if err != nil || explanation.Fits {
+		return noRoom
+	}
+	return strings.Replace(explanation.Reason(), "claim "+specialName, specialSubject, 1)
+}
+
+// mayExplain counts the explanations of a cycle.
+func (s *podState) mayExplain() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.explained++
+	return s.explained <= explainedNodes
+}
+
+// specialSubject is what a special claim is called in reasons: its name means
+// nothing to the pod's owner.
+const specialSubject = "extended resources"
+
+// about begins a reason of ours with the claim it is about. Claims of a pod are in
+// its namespace, which is left out.
+func about(claim *resourceapi.ResourceClaim, request, rest string) string {
+	subject := "claim " + claim.Name
+	if isSpecial(claim) {
+		subject = specialSubject
+	}
+	if request != "" {
+		subject += ", request " + request
+	}
+	return fmt.Sprintf("%s: %s", subject, rest)
+}

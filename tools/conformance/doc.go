@@ -40,6 +40,7 @@
 //	plugin.go         find both modules, the exceptions and why, run the tests
 //	pluginscratch.go  the copy, with a go.mod that builds kubernetes on it
 //	pluginreport.go   what counts, what is excepted, and when the run fails
+//	workloads.go      with -workloads: scheduler_perf's short workloads in its place
 //
 // The copy is the main module under its own path, with the go.mod of
 // k8s.io/kubernetes: so it is what kubernetes imports, and kubernetes is built with

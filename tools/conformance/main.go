@@ -14,6 +14,7 @@ import (
 
 type options struct {
 	plugin          bool
+	workloads       bool
 	baseline        bool
 	fresh           bool
 	sharedInventory bool
@@ -103,6 +104,7 @@ func parseFlags(args []string, usage io.Writer) (options, error) {
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	flags.SetOutput(usage)
 	flags.BoolVar(&opts.plugin, "plugin", false, "run the tests of the in-tree scheduler plugin instead of the allocator's suite")
+	flags.BoolVar(&opts.workloads, "workloads", false, "with -plugin: run the short workloads of scheduler_perf against an API server instead")
 	flags.BoolVar(&opts.baseline, "baseline", false, "run upstream's own allocator on the unchanged expectations, as a control")
 	flags.BoolVar(&opts.fresh, "fresh", false, "write the scratch copy anew even if its inputs have not changed")
 	flags.BoolVar(&opts.sharedInventory, "shared-inventory", false, "put all cases through one inventory")
@@ -116,6 +118,9 @@ func parseFlags(args []string, usage io.Writer) (options, error) {
 	}
 	if opts.baseline && opts.sharedInventory {
 		return options{}, errors.New("-shared-inventory: upstream's allocator, which -baseline runs, has no inventory")
+	}
+	if opts.workloads && (!opts.plugin || *run != "") {
+		return options{}, errors.New("-workloads: goes with -plugin and without -run")
 	}
 	if opts.plugin && opts.sharedInventory {
 		return options{}, errors.New("-shared-inventory: with -plugin all tests share one inventory anyway")

@@ -53,12 +53,17 @@ func pluginConformance(ctx context.Context, root string, opts options, out io.Wr
 	if err := scratch.prepare(opts.fresh, say); err != nil {
 		return err
 	}
-	say("building and running the tests of %s", pluginPackage)
-	o, err := runPlugin(ctx, scratch.dir, opts, say)
+	r := pluginReport{name: "allocator-in-tree", kubernetes: kubernetes, options: opts, exceptions: pluginExceptions, want: wantPluginTests}
+	if opts.workloads {
+		r.name, r.exceptions, r.want = "allocator-in-tree-workloads", nil, wantWorkloads
+		r.outcomes, err = runWorkloads(ctx, scratch.dir, kubernetes, opts, say)
+	} else {
+		say("building and running the tests of %s", pluginPackage)
+		r.outcomes, err = runPlugin(ctx, scratch.dir, opts, say)
+	}
 	if err != nil {
 		return err
 	}
-	r := pluginReport{kubernetes: kubernetes, exceptions: pluginExceptions, outcomes: o, options: opts, want: wantPluginTests}
 	r.print(out)
 	if len(r.faults()) > 0 {
 		return errIncomplete

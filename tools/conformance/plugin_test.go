@@ -155,7 +155,7 @@ func tinyPluginReport(t *testing.T, events string) pluginReport {
 		t.Fatal(err)
 	}
 	o.exit = errors.New("exit status 1")
-	return pluginReport{kubernetes: tinyKube, outcomes: o, exceptions: []exception{{"TestSelection", "by name"}}, want: 4}
+	return pluginReport{name: "allocator-in-tree", kubernetes: tinyKube, outcomes: o, exceptions: []exception{{"TestSelection", "by name"}}, want: 4}
 }
 
 func TestPluginRunIsCompleteIfAllPassThatIsNotExcepted(t *testing.T) {

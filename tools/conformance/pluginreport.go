@@ -14,6 +14,7 @@ import (
 //
 //	passed + excepted = total = want
 type pluginReport struct {
+	name       string // of the figure
 	kubernetes module
 	exceptions []exception
 	outcomes   outcomes
@@ -104,7 +105,7 @@ func (r pluginReport) faults() []string {
 		fault("%d tests are excepted, at most %d may be", len(r.exceptions), maxPluginExceptions)
 	}
 	if total := len(r.tests()); all && total != r.want {
-		fault("%d tests ran, expected %d: read the package's changes, then correct wantPluginTests in plugin.go", total, r.want)
+		fault("%d tests ran, expected %d: read what changed upstream, then correct the number", total, r.want)
 	}
 	for _, e := range r.exceptions {
 		switch v, ran := r.outcomes.verdicts[e.test]; {
@@ -114,7 +115,7 @@ func (r pluginReport) faults() []string {
 			fault("%s is excepted and did not fail: drop the exception", e.test)
 		}
 	}
-	switch marked := r.marked(); {
+	switch marked := r.outcomes.marked(); {
 	case marked && r.options.baseline:
 		fault("Dray's allocator was made in a run without it")
 	case !marked && !r.options.baseline && all:
@@ -133,8 +134,8 @@ func (r pluginReport) faults() []string {
 }
 
 // marked says whether Dray's allocator was made in the run.
-func (r pluginReport) marked() bool {
-	for _, text := range r.outcomes.output {
+func (o outcomes) marked() bool {
+	for _, text := range o.output {
 		if strings.Contains(text, overrideMark) {
 			return true
 		}
@@ -174,7 +175,7 @@ func (r pluginReport) print(w io.Writer) {
 	if len(faults) > 0 && r.outcomes.exit != nil {
 		fmt.Fprintf(w, "go test: %v\n%s", r.outcomes.exit, indent(r.outcomes.output[""]))
 	}
-	fmt.Fprintf(w, "conformance-plugin allocator-in-tree%s: %d of %d, %d excepted\n", suffix, r.passed(), len(r.tests()), len(excepted))
+	fmt.Fprintf(w, "conformance-plugin %s%s: %d of %d, %d excepted\n", r.name, suffix, r.passed(), len(r.tests()), len(excepted))
 }
 
 func (r pluginReport) printPassed(w io.Writer) {

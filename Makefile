@@ -31,10 +31,10 @@ FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: cases conformance difftest difftest-long metamorphic hwsim-scale fuzz bench bench-gate bench-profile clean ci
+.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic hwsim-scale fuzz bench bench-gate bench-profile clean ci
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-23s %s\n", $$1, $$2 }' Makefile
 
 build: ## Compile every package of every module
 	go build $(PACKAGES)
@@ -92,6 +92,12 @@ cases: ## Ask about the situations of public reports; the last line says how man
 
 conformance: ## Run upstream's own allocator suite on our allocator
 	@go run ./tools/conformance
+
+conformance-plugin: ## Run the in-tree scheduler plugin's own tests on our allocator; minutes to compile once
+	@go run ./tools/conformance -plugin
+
+conformance-plugin-long: ## Run scheduler_perf's short workloads, with an API server, on our allocator
+	@go run ./tools/conformance -plugin -workloads
 
 difftest: ## Compare with upstream's allocator on CASES random cases, about 3 minutes
 	@DRAY_DIFFTEST_CASES=$(CASES) go run ./tools/cmd/figure -prefix 'difftest: ' -- \

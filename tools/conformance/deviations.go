@@ -47,7 +47,10 @@ func (concernsNodeOnly) edit(t table, c testCase) (edit, error) {
 	if call, ok := value.(*ast.CallExpr); !ok || t.text(call.Fun) != "gomega.MatchError" {
 		return edit{}, fmt.Errorf("anchor %q: the value is %s", anchor, t.text(value))
 	}
-	return t.replace(value, "gomega.And(gomega.MatchError(internal.ErrFailedAllocationOnNode), "+t.text(value)+")"), nil
+	// MatchError of the sentinel itself would do with any error that has no text:
+	// where errors.Is says no, it compares what the chain holds.
+	const is = `gomega.MatchError(func(err error) bool { return errors.Is(err, internal.ErrFailedAllocationOnNode) }, "errors.Is ErrFailedAllocationOnNode")`
+	return t.replace(value, "gomega.And("+is+", "+t.text(value)+")"), nil
 }
 
 // doesNotFit: upstream expects an allocation, Dray must find none and report

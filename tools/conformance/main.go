@@ -13,6 +13,8 @@ import (
 )
 
 type options struct {
+	plugin          bool
+	workloads       bool
 	baseline        bool
 	fresh           bool
 	sharedInventory bool
@@ -46,9 +48,15 @@ func conformance(ctx context.Context, args []string, out, progress io.Writer) er
 		return err
 	}
 	say := func(format string, a ...any) { fmt.Fprintf(progress, format+"\n", a...) }
+	if opts.plugin {
+		return pluginConformance(ctx, root, opts, out, say)
+	}
+	return allocatorConformance(ctx, root, opts, out, say)
+}
 
+func allocatorConformance(ctx context.Context, root string, opts options, out io.Writer, say func(string, ...any)) error {
 	say("finding %s", upstreamPath)
-	module, err := findUpstream(ctx, filepath.Join(root, allocatorDir))
+	module, err := findModule(ctx, filepath.Join(root, allocatorDir), upstreamPath)
 	if err != nil {
 		return err
 	}
@@ -95,7 +103,9 @@ func parseFlags(args []string, usage io.Writer) (options, error) {
 	var opts options
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	flags.SetOutput(usage)
-	flags.BoolVar(&opts.baseline, "baseline", false, "run upstream's experimental allocator on the unchanged expectations, as a control")
+	flags.BoolVar(&opts.plugin, "plugin", false, "run the tests of the in-tree scheduler plugin instead of the allocator's suite")
+	flags.BoolVar(&opts.workloads, "workloads", false, "with -plugin: run the short workloads of scheduler_perf against an API server instead")
+	flags.BoolVar(&opts.baseline, "baseline", false, "run upstream's own allocator on the unchanged expectations, as a control")
 	flags.BoolVar(&opts.fresh, "fresh", false, "write the scratch copy anew even if its inputs have not changed")
 	flags.BoolVar(&opts.sharedInventory, "shared-inventory", false, "put all cases through one inventory")
 	flags.BoolVar(&opts.verbose, "v", false, "print the output of every case, not only of those that fail")
@@ -108,6 +118,12 @@ func parseFlags(args []string, usage io.Writer) (options, error) {
 	}
 	if opts.baseline && opts.sharedInventory {
 		return options{}, errors.New("-shared-inventory: upstream's allocator, which -baseline runs, has no inventory")
+	}
+	if opts.workloads && (!opts.plugin || *run != "") {
+		return options{}, errors.New("-workloads: goes with -plugin and without -run")
+	}
+	if opts.plugin && opts.sharedInventory {
+		return options{}, errors.New("-shared-inventory: with -plugin all tests share one inventory anyway")
 	}
 	if *run != "" {
 		expression, err := regexp.Compile(*run)

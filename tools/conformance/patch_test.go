@@ -85,7 +85,7 @@ func TestChangedExpectations(t *testing.T) {
 		{
 			change{"fails", 1, concernsNodeOnly{}},
 			`gomega.MatchError("no")`,
-			`gomega.And(gomega.MatchError(internal.ErrFailedAllocationOnNode), gomega.MatchError("no"))`,
+			`gomega.And(gomega.MatchError(func(err error) bool { return errors.Is(err, internal.ErrFailedAllocationOnNode) }, "errors.Is ErrFailedAllocationOnNode"), gomega.MatchError("no"))`,
 		},
 	} {
 		t.Run(test.change.name, func(t *testing.T) {

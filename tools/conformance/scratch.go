@@ -54,9 +54,11 @@ func plannedFiles(root string, m module, s suite, changes []change, baseline boo
 		func(files map[string][]byte) error { return addAdapter(files, baseline) },
 	}
 	if !baseline {
-		parts = append(parts, func(files map[string][]byte) error {
-			return addGoMod(files, m.Dir, filepath.Join(root, allocatorDir))
-		})
+		parts = append(parts,
+			func(files map[string][]byte) error { return addOverride(files, m.Dir) },
+			func(files map[string][]byte) error {
+				return addGoMod(files, m.Dir, filepath.Join(root, allocatorDir))
+			})
 	}
 	for _, part := range parts {
 		if err := part(files); err != nil {

@@ -133,6 +133,11 @@ func TestAdapterIsFormattedGo(t *testing.T) {
 		if len(files) != 2 {
 			t.Errorf("baseline %v: %d files", baseline, len(files))
 		}
+		override, err := adapterFiles.ReadFile("adapter/zz_dray.go.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[overrideFile] = override
 		for name, src := range files {
 			formatted, err := format.Source(src)
 			if err != nil {

@@ -13,11 +13,13 @@ import (
 )
 
 const (
-	upstreamPath  = "k8s.io/dynamic-resource-allocation"
-	allocatorPath = "github.com/dray-dev/dray/allocator"
+	upstreamPath   = "k8s.io/dynamic-resource-allocation"
+	kubernetesPath = "k8s.io/kubernetes"
+	allocatorPath  = "github.com/dray-dev/dray/allocator"
 
 	// Relative to the root of the repository.
 	allocatorDir   = "allocator"
+	kubernetesUser = "e2e" // the module whose go.mod pins k8s.io/kubernetes
 	deviationsFile = "docs/deviations.md"
 	scratchRoot    = "build/scratch"
 )
@@ -30,24 +32,24 @@ type module struct {
 	Error         string
 }
 
-// findUpstream returns upstream's module in the version that the module in
-// consumer builds with, and downloads it if the module cache lacks it.
-func findUpstream(ctx context.Context, consumer string) (module, error) {
-	cmd := goCommand(ctx, consumer, "mod", "download", "-json", upstreamPath)
+// findModule returns the module in the version that the module in consumer
+// builds with, and downloads it if the module cache lacks it.
+func findModule(ctx context.Context, consumer, path string) (module, error) {
+	cmd := goCommand(ctx, consumer, "mod", "download", "-json", path)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, runErr := cmd.Output()
 	var m module
 	if err := json.Unmarshal(stdout, &m); err != nil {
-		return module{}, fmt.Errorf("find module %s with %q in %s: %w: %s", upstreamPath, cmd.Args, consumer, errors.Join(runErr, err), stderr.Bytes())
+		return module{}, fmt.Errorf("find module %s with %q in %s: %w: %s", path, cmd.Args, consumer, errors.Join(runErr, err), stderr.Bytes())
 	}
 	switch {
 	case m.Error != "":
-		return module{}, fmt.Errorf("download module %s: %s", upstreamPath, m.Error)
+		return module{}, fmt.Errorf("download module %s: %s", path, m.Error)
 	case runErr != nil:
-		return module{}, fmt.Errorf("download module %s: %w: %s", upstreamPath, runErr, stderr.Bytes())
+		return module{}, fmt.Errorf("download module %s: %w: %s", path, runErr, stderr.Bytes())
 	case m.Dir == "" || m.Sum == "":
-		return module{}, fmt.Errorf("download module %s: the go command names no directory or no sum: %s", upstreamPath, stdout)
+		return module{}, fmt.Errorf("download module %s: the go command names no directory or no sum: %s", path, stdout)
 	}
 	return m, nil
 }

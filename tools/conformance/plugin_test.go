@@ -1,0 +1,237 @@
+package main
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/modfile"
+)
+
+const tinyConstructor = `package structured
+
+func NewAllocator(ctx Context,
+	features Features,
+	allocatedState State, classLister Lister,
+	slices []*Slice,
+	celCache *Cache,
+) (Allocator, error) {
+	return pick(features)
+}
+`
+
+func TestConstructorAsksTheOverrideFirst(t *testing.T) {
+	got, err := patchConstructor([]byte(tinyConstructor))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Replace(tinyConstructor, "\treturn pick", "\tif override != nil {\n\t\treturn override(ctx, features, allocatedState, classLister, slices, celCache)\n\t}\n\treturn pick", 1)
+	if string(got) != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestConstructorOfAnotherFormIsRefused(t *testing.T) {
+	for name, replace := range map[string][2]string{
+		"renamed":             {"NewAllocator", "MakeAllocator"},
+		"a method":            {"func NewAllocator", "func (x X) NewAllocator"},
+		"twice":               {"package structured", "package structured\nfunc NewAllocator() {}\n"},
+		"parameter renamed":   {"celCache", "cache"},
+		"parameter added":     {"slices []", "more int,\n\tslices []"},
+		"parameters reversed": {"classLister Lister,\n\tslices []*Slice", "slices []*Slice,\n\tclassLister Lister"},
+	} {
+		src := strings.Replace(tinyConstructor, replace[0], replace[1], 1)
+		if src == tinyConstructor {
+			t.Fatalf("%s: nothing to replace", name)
+		}
+		if _, err := patchConstructor([]byte(src)); err == nil || !strings.Contains(err.Error(), `"func NewAllocator"`) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+const tinyKubernetes = `module k8s.io/kubernetes
+
+go 1.26.0
+
+godebug default=go1.26
+
+require (
+	example.com/a v1.2.0
+	k8s.io/api v0.0.0
+	k8s.io/dynamic-resource-allocation v0.0.0
+)
+
+replace (
+	k8s.io/api => ./staging/src/k8s.io/api
+	k8s.io/dynamic-resource-allocation => ./staging/src/k8s.io/dynamic-resource-allocation
+)
+`
+
+var (
+	tinyDRA    = module{Path: upstreamPath, Version: "v0.37.2"}
+	tinyKube   = module{Path: kubernetesPath, Version: "v1.37.2"}
+	tinyOurMod = "module github.com/dray-dev/dray/allocator\n\nrequire (\n\texample.com/a v1.3.0\n\tk8s.io/dynamic-resource-allocation v0.37.2\n)\n"
+)
+
+func TestPluginGoModPinsStagingModulesAndStandsForTheCopy(t *testing.T) {
+	got, err := pluginGoMod([]byte(tinyKubernetes), []byte(tinyOurMod), tinyDRA, tinyKube, "/repo/allocator")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := modfile.Parse("go.mod", got, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := required(file)
+	if file.Module.Mod.Path != upstreamPath || len(file.Godebug) != 1 {
+		t.Errorf("the module's name or its godebug settings:\n%s", got)
+	}
+	if _, found := versions[upstreamPath]; found || versions[kubernetesPath] != "v1.37.2" || versions["example.com/a"] != "v1.3.0" {
+		t.Errorf("requirements: %v", versions)
+	}
+	replaced := map[string]string{}
+	for _, r := range file.Replace {
+		replaced[r.Old.Path] = strings.TrimSpace(r.New.Path + " " + r.New.Version)
+	}
+	if len(replaced) != 2 || replaced["k8s.io/api"] != "k8s.io/api v0.37.2" || replaced[allocatorPath] != "/repo/allocator" {
+		t.Errorf("replacements: %v", replaced)
+	}
+}
+
+func TestKubernetesGoModOfAnotherFormIsRefused(t *testing.T) {
+	for name, replace := range map[string][2]string{
+		"another module":      {"module k8s.io/kubernetes", "module k8s.io/other"},
+		"replaced elsewhere":  {"k8s.io/api => ./staging/src/k8s.io/api", "k8s.io/api => ./staging/src/k8s.io/api2"},
+		"replaced by version": {"k8s.io/api => ./staging/src/k8s.io/api", "k8s.io/api => k8s.io/api v0.1.0"},
+		"the copy not staged": {"\tk8s.io/dynamic-resource-allocation => ./staging/src/k8s.io/dynamic-resource-allocation\n", ""},
+	} {
+		src := strings.Replace(tinyKubernetes, replace[0], replace[1], 1)
+		if src == tinyKubernetes {
+			t.Fatalf("%s: nothing to replace", name)
+		}
+		if _, err := pluginGoMod([]byte(src), []byte(tinyOurMod), tinyDRA, tinyKube, "/repo/allocator"); err == nil || !strings.Contains(err.Error(), "anchor") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestPluginVersionsAreOfOneReleaseThatWasRead(t *testing.T) {
+	kube := module{Path: kubernetesPath, Version: readPluginVersion}
+	dra := module{Path: upstreamPath, Version: "v0." + strings.TrimPrefix(readPluginVersion, "v1.")}
+	if err := checkPluginVersions(dra, kube); err != nil {
+		t.Error(err)
+	}
+	if err := checkPluginVersions(module{Path: upstreamPath, Version: "v0.1.0"}, kube); err == nil {
+		t.Error("two releases were accepted")
+	}
+	if err := checkPluginVersions(module{Version: "v0.99.0"}, module{Version: "v1.99.0"}); err == nil {
+		t.Error("a release that was not read was accepted")
+	}
+}
+
+const pluginEvents = `{"Action":"run","Test":"TestPlugin"}
+{"Action":"run","Test":"TestPlugin/fits"}
+{"Action":"output","Test":"TestPlugin/fits","Output":"\n` + overrideMark + `\n"}
+{"Action":"pass","Test":"TestPlugin/fits"}
+{"Action":"run","Test":"TestPlugin/waits"}
+{"Action":"pass","Test":"TestPlugin/waits"}
+{"Action":"pass","Test":"TestPlugin"}
+{"Action":"run","Test":"TestSelection"}
+{"Action":"run","Test":"TestSelection/one"}
+{"Action":"fail","Test":"TestSelection/one"}
+{"Action":"run","Test":"TestSelection/two"}
+{"Action":"fail","Test":"TestSelection/two"}
+{"Action":"fail","Test":"TestSelection"}
+{"Action":"run","Test":"TestSelectionOther"}
+{"Action":"pass","Test":"TestSelectionOther"}
+`
+
+func tinyPluginReport(t *testing.T, events string) pluginReport {
+	t.Helper()
+	o, err := parseEvents(strings.NewReader(events))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.exit = errors.New("exit status 1")
+	return pluginReport{name: "allocator-in-tree", kubernetes: tinyKube, outcomes: o, exceptions: []exception{{"TestSelection", "by name"}}, want: 4}
+}
+
+func TestPluginRunIsCompleteIfAllPassThatIsNotExcepted(t *testing.T) {
+	r := tinyPluginReport(t, pluginEvents)
+	if faults := r.faults(); len(faults) > 0 {
+		t.Errorf("faults: %q", faults)
+	}
+	var out strings.Builder
+	r.print(&out)
+	want := "Dray's allocator in the plugin of k8s.io/kubernetes v1.37.2\nexcepted: TestSelection: by name\nconformance-plugin allocator-in-tree: 3 of 4, 1 excepted\n"
+	if out.String() != want {
+		t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)
+	}
+}
+
+func TestPluginRunThatDoesNotCount(t *testing.T) {
+	baseline := func(r *pluginReport) { r.options.baseline, r.outcomes.exit = true, nil }
+	for name, c := range map[string]struct {
+		old, new string
+		change   func(*pluginReport)
+		fault    string
+	}{
+		"a test fails":                 {`"pass","Test":"TestPlugin/waits"`, `"fail","Test":"TestPlugin/waits"`, nil, "tests that did not pass: 1"},
+		"a test is skipped":            {`"pass","Test":"TestPlugin/waits"`, `"skip","Test":"TestPlugin/waits"`, nil, "tests that did not pass: 1"},
+		"a test does not end":          {`{"Action":"pass","Test":"TestPlugin/waits"}`, ``, nil, "tests that did not pass: 1"},
+		"a parent fails":               {`"pass","Test":"TestPlugin"`, `"fail","Test":"TestPlugin"`, nil, "TestPlugin failed by itself"},
+		"a like-named test fails":      {`"pass","Test":"TestSelectionOther"`, `"fail","Test":"TestSelectionOther"`, nil, "tests that did not pass: 1"},
+		"a test is gone":               {`"Test":"TestPlugin/waits"`, `"Test":"TestPlugin/fits"`, nil, "3 tests ran, expected 4"},
+		"an exception passes":          {`"fail","Test":"TestSelection"`, `"pass","Test":"TestSelection"`, nil, "TestSelection is excepted and did not fail"},
+		"an exception is gone":         {`"TestSelection`, `"TestRenamed`, nil, "TestSelection is excepted and did not run"},
+		"upstream's allocator":         {overrideMark, "", nil, "Dray's allocator was not made"},
+		"ours in the baseline":         {`"fail"`, `"pass"`, baseline, "Dray's allocator was made in a run without it"},
+		"an exception in the baseline": {overrideMark, "", baseline, "tests that did not pass: 1"},
+		"too many exceptions": {"", "", func(r *pluginReport) {
+			r.exceptions = append(r.exceptions, exception{"A", ""}, exception{"B", ""}, exception{"C", ""})
+		}, "4 tests are excepted, at most 3 may be"},
+		"go test disagrees": {`"fail"`, `"pass"`, func(r *pluginReport) { r.exceptions, r.want = nil, 5 }, "no test failed, but go test ended with: exit status 1"},
+	} {
+		r := tinyPluginReport(t, strings.ReplaceAll(pluginEvents, c.old, c.new))
+		if c.change != nil {
+			c.change(&r)
+		}
+		var out strings.Builder
+		r.print(&out)
+		if !strings.Contains(out.String(), "fault: "+c.fault) || len(r.faults()) == 0 {
+			t.Errorf("%s: got:\n%s", name, out.String())
+		}
+	}
+}
+
+func TestBaselineHasNoExceptions(t *testing.T) {
+	r := tinyPluginReport(t, strings.NewReplacer(overrideMark, "", `"fail"`, `"pass"`).Replace(pluginEvents))
+	r.options.baseline, r.outcomes.exit = true, nil
+	var out strings.Builder
+	r.print(&out)
+	want := "upstream's own allocator (control) in the plugin of k8s.io/kubernetes v1.37.2\nconformance-plugin allocator-in-tree (baseline): 4 of 4, 0 excepted\n"
+	if out.String() != want || len(r.faults()) > 0 {
+		t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)
+	}
+}
+
+func TestSelectedPluginTestsNeedNotBeAll(t *testing.T) {
+	r := tinyPluginReport(t, `{"Action":"pass","Test":"TestSelectionOther"}`)
+	r.options.run, r.outcomes.exit = regexp.MustCompile("Other"), nil
+	if faults := r.faults(); len(faults) > 0 {
+		t.Errorf("faults: %q", faults)
+	}
+}
+
+func TestEveryPluginExceptionHasAReason(t *testing.T) {
+	if len(pluginExceptions) > maxPluginExceptions {
+		t.Errorf("%d exceptions", len(pluginExceptions))
+	}
+	for _, e := range pluginExceptions {
+		if e.test == "" || e.reason == "" {
+			t.Errorf("exception %+v", e)
+		}
+	}
+}

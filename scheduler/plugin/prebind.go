@@ -54,7 +54,7 @@ func (p *Plugin) PreBind(ctx context.Context, cycle fwk.CycleState, pod *corev1.
 	}
 	for i := range s.claims {
 		c := &s.claims[i]
-		if p.reservedFor(pod, c.claim) || !c.allocated() && c.reserved == nil {
+		if p.reservedFor(pod, c.claim) || i == s.special && c.reserved == nil {
 			continue // done, or a special claim that the node does not need
 		}
 		if i == s.special {

@@ -13,6 +13,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -165,18 +166,27 @@ func (p *Plugin) resolveDoubt(ctx context.Context, c *podClaim) {
 	// Whoever calls may have run out of time, which is what caused the doubt.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), doubtTimeout)
 	defer cancel()
-	claim, err := p.client.ResourceV1().ResourceClaims(c.claim.Namespace).Get(ctx, c.claim.Name, metav1.GetOptions{})
+	var claim *resourceapi.ResourceClaim
+	// What kept the answer of the write may keep this one as well.
+	err := wait.PollUntilContextCancel(ctx, doubtPause, true, func(ctx context.Context) (bool, error) {
+		var err error
+		claim, err = p.client.ResourceV1().ResourceClaims(c.claim.Namespace).Get(ctx, c.claim.Name, metav1.GetOptions{})
+		return err == nil || apierrors.IsNotFound(err), nil
+	})
 	switch {
 	case err != nil:
 		klog.FromContext(ctx).Error(err, "Could not find out whether claim was allocated", "resourceclaim", klog.KObj(c.claim))
-	case claim.UID == c.claim.UID && claim.Status.Allocation != nil:
+	case claim != nil && claim.UID == c.claim.UID && claim.Status.Allocation != nil:
 		c.claim = claim
 		p.assume(ctx, claim)
 	}
 }
 
-// doubtTimeout bounds the look at one claim.
-const doubtTimeout = 10 * time.Second
+// How long to look at one claim, and how often.
+const (
+	doubtTimeout = 10 * time.Second
+	doubtPause   = 100 * time.Millisecond
+)
 
 // wantedAllocation returns the allocation to write into the claim as it is now, or
 // nil if it has the right one. The error says that the cycle was decided on a

@@ -99,6 +99,7 @@ func (p *Plugin) Unreserve(ctx context.Context, cycle fwk.CycleState, pod *corev
 	if err != nil {
 		return
 	}
+	trial := cycle.GetPodGroupSchedulingCycle() != nil
 	for i := range s.claims {
 		c := &s.claims[i]
 		if i == s.special {
@@ -109,7 +110,11 @@ func (p *Plugin) Unreserve(ctx context.Context, cycle fwk.CycleState, pod *corev
 		}
 		p.resolveDoubt(ctx, c)
 		p.giveBack(c, group, false)
-		p.unreserveFor(ctx, pod, c.claim)
+		if !trial {
+			// Nothing was written in a trial. An entry for the pod is from an earlier
+			// attempt, and PreBind counts on it if the pod is reserved for good later.
+			p.unreserveFor(ctx, pod, c.claim)
+		}
 	}
 }
 
@@ -134,10 +139,14 @@ func (p *Plugin) unreserveFor(ctx context.Context, pod *corev1.Pod, claim *resou
 	if claim.Status.Allocation == nil || !resourceclaim.IsReservedForPod(pod, claim, false) {
 		return
 	}
-	if _, err := p.removeConsumer(ctx, claim, pod.UID); err != nil {
+	updated, err := p.removeConsumer(ctx, claim, pod.UID)
+	if err != nil {
 		// The pod is tried again, and comes by here again if it fails again.
 		klog.FromContext(ctx).Error(err, "Could not unreserve claim", "pod", klog.KObj(pod), "resourceclaim", klog.KObj(claim))
+		return
 	}
+	// PreBind writes nothing for a pod that a claim seems to be reserved for.
+	p.assume(ctx, updated)
 }
 
 // removeConsumer takes one entry out of the claim's list of consumers. The patch

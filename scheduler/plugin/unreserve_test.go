@@ -49,6 +49,22 @@ pod p extended=example.com/gpu:1
 	}
 }
 
+func TestAfterUnreserveTheManagerKnowsThatTheClaimIsNotReserved(t *testing.T) {
+	w := newWorld(t, parseObjects(t, "node a\nclass gpu\nslice a devices=gpu-0\nclaim train gpu\npod p claims=train\n"), "", stableFeatures())
+	if said := w.schedule("p"); said != "bound to a\n" {
+		t.Fatal(said)
+	}
+	w.settle()
+	w.plugin.Unreserve(w.ctx, w.cycle("p"), w.pod("p"), "a")
+	// No event has to come first: PreBind of a next attempt would take the pod for
+	// one that the claim is reserved for.
+	claim, err := w.manager.ResourceClaims().Get(testNamespace, "train")
+	w.check(err)
+	if len(claim.Status.ReservedFor) > 0 {
+		t.Errorf("the claim is still reserved for %v", claim.Status.ReservedFor)
+	}
+}
+
 func TestDoubtAboutAWriteIsResolvedAlthoughTheFirstLookFails(t *testing.T) {
 	w := newWorld(t, parseObjects(t, "node a\nclass gpu\nslice a devices=gpu-0\nclaim train gpu\npod p claims=train\n"), "", stableFeatures())
 	w.api.fail(&fault{times: 1, kind: "lost", verb: "update", resource: "resourceclaims/status"})

@@ -130,6 +130,38 @@ pod done extended=example.com/gpu:1
 	}
 }
 
+// A slice of a newer generation that is not complete hides a pool. When it goes,
+// the pool is back, and no other event says so.
+func TestASliceThatGoesCanBringAPoolBack(t *testing.T) {
+	text := "node a\nclass gpu\nslice a devices=gpu-0\nclaim train gpu\npod p claims=train\n"
+	begin := parseObjects(t, text)
+	stray := begin.slices[0].DeepCopy()
+	stray.Name = "stray"
+	stray.Spec.Pool.Generation++
+	stray.Spec.Pool.ResourceSliceCount = 2
+	for _, with := range []bool{true, false} {
+		begin := parseObjects(t, text)
+		if with {
+			begin.slices = append(begin.slices, stray)
+		}
+		w := newWorld(t, begin, "", stableFeatures())
+		if said := w.preFilter("p"); said != "ok" {
+			t.Fatal(said)
+		}
+		status := w.plugin.Filter(w.ctx, w.cycle("p"), w.pod("p"), w.node("a"))
+		if status.IsSuccess() == with {
+			t.Errorf("with the stray slice %v: %s", with, tellStatus(status))
+		}
+		registered, err := w.plugin.EventsToRegister(t.Context())
+		w.check(err)
+		if !slices.ContainsFunc(registered, func(e fwk.ClusterEventWithHint) bool {
+			return e.Event.Resource == fwk.ResourceSlice && e.Event.ActionType&fwk.Delete != 0
+		}) {
+			t.Error("does not listen for slices that go")
+		}
+	}
+}
+
 func TestNodesThatBeginToDeclareAFeatureMatterWithOptionalNodeOperations(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		features := stableFeatures()

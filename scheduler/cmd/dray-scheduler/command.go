@@ -24,7 +24,7 @@ func newCommand() *cobra.Command {
 	command.Use = "dray-scheduler"
 	run := command.RunE
 	command.RunE = func(command *cobra.Command, args []string) error {
-		if flag := command.Flags().Lookup("version"); flag != nil && flag.Value.String() == "true" {
+		if flag := command.Flags().Lookup("version"); flag != nil && slices.Contains([]string{"true", "raw"}, flag.Value.String()) {
 			_, err := fmt.Fprintln(command.OutOrStdout(), versionLine())
 			return err
 		}

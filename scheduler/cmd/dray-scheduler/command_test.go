@@ -100,6 +100,18 @@ func TestTheCommandDoesNotStartWithoutAConfiguration(t *testing.T) {
 	}
 }
 
+func TestVersionNeedsNoConfiguration(t *testing.T) {
+	for _, flag := range []string{"--version", "--version=raw"} {
+		command := newCommand()
+		var out bytes.Buffer
+		command.SetArgs([]string{flag})
+		command.SetOut(&out)
+		if err := command.Execute(); err != nil || out.String() != versionLine()+"\n" {
+			t.Errorf("%s: %q, %v", flag, &out, err)
+		}
+	}
+}
+
 func TestVersionNamesTheSchedulerThatIsLinked(t *testing.T) {
 	if line := versionLine(); !strings.HasPrefix(line, "dray-scheduler (kube-scheduler ") {
 		t.Errorf("got %q", line)

@@ -55,7 +55,7 @@ func (p *Plugin) PreBind(ctx context.Context, cycle fwk.CycleState, pod *corev1.
 	}
 	for i := range s.claims {
 		c := &s.claims[i]
-		if p.reservedFor(pod, c.claim) || i == s.special && c.reserved == nil {
+		if p.reserves(pod, c) || i == s.special && c.reserved == nil {
 			continue // done, or a special claim that the node does not need
 		}
 		if i == s.special {
@@ -239,6 +239,16 @@ func (p *Plugin) copied(allocation *resourceapi.AllocationResult) *resourceapi.A
 	p.stamping.Lock()
 	defer p.stamping.Unlock()
 	return allocation.DeepCopy()
+}
+
+// reserves says whether the claim is reserved for the pod, or for its group as it
+// is now. A group of the same name that is gone does not count: when the claim's
+// controller drops its entry, the claim would lose its devices.
+func (p *Plugin) reserves(pod *corev1.Pod, c *podClaim) bool {
+	if c.consumer.UID != pod.UID {
+		return consumes(c.claim, c.consumer) || consumes(c.claim, podConsumer(pod))
+	}
+	return p.reservedFor(pod, c.claim)
 }
 
 func consumes(claim *resourceapi.ResourceClaim, consumer resourceapi.ResourceClaimConsumerReference) bool {

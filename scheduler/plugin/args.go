@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -83,9 +82,9 @@ func decodeArgs(object runtime.Object) (Args, error) {
 	if err != nil {
 		return args, fmt.Errorf("arguments: %w", err)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&args); err != nil {
+	// The names of fields are case-sensitive, as in all of the API.
+	unread, err := json.UnmarshalStrict(raw, &args)
+	if err = errors.Join(append(unread, err)...); err != nil {
 		return args, fmt.Errorf("arguments: %w", err)
 	}
 	return args, nil

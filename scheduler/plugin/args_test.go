@@ -48,17 +48,18 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		features feature.Features
 		want     string
 	}{
-		"field":            {`{"filtertimeouts":"1s"}`, stableFeatures(), "filtertimeouts"},
-		"not an object":    {`[`, stableFeatures(), "arguments"},
-		"version":          {`{"apiVersion":"v9","kind":"DrayDynamicResourcesArgs"}`, stableFeatures(), "scheduler.dray.dev/v1alpha1"},
-		"kind":             {`{"apiVersion":"scheduler.dray.dev/v1alpha1","kind":"DynamicResourcesArgs"}`, stableFeatures(), "DrayDynamicResourcesArgs"},
-		"negative filter":  {`{"filterTimeout":"-1s"}`, stableFeatures(), "filterTimeout"},
-		"short binding":    {`{"bindingTimeout":"999ms"}`, stableFeatures(), "bindingTimeout"},
-		"filter is off":    {`{"filterTimeout":"1s"}`, off, "DRASchedulerFilterTimeout"},
-		"binding is off":   {`{"bindingTimeout":"1s"}`, off, "DRADeviceBindingConditions"},
-		"allocator":        {`{"allocator":"best"}`, stableFeatures(), "allocator"},
-		"reasons":          {`{"reasons":"many"}`, stableFeatures(), "reasons"},
-		"node-allocatable": {``, feature.Features{EnableDynamicResourceAllocation: true, EnableDRANodeAllocatableResources: true}, "DRANodeAllocatableResources"},
+		"a field in other letters": {`{"FilterTimeout":"1s"}`, stableFeatures(), `unknown field "FilterTimeout"`},
+		"field":                    {`{"filtertimeouts":"1s"}`, stableFeatures(), "filtertimeouts"},
+		"not an object":            {`[`, stableFeatures(), "arguments"},
+		"version":                  {`{"apiVersion":"v9","kind":"DrayDynamicResourcesArgs"}`, stableFeatures(), "scheduler.dray.dev/v1alpha1"},
+		"kind":                     {`{"apiVersion":"scheduler.dray.dev/v1alpha1","kind":"DynamicResourcesArgs"}`, stableFeatures(), "DrayDynamicResourcesArgs"},
+		"negative filter":          {`{"filterTimeout":"-1s"}`, stableFeatures(), "filterTimeout"},
+		"short binding":            {`{"bindingTimeout":"999ms"}`, stableFeatures(), "bindingTimeout"},
+		"filter is off":            {`{"filterTimeout":"1s"}`, off, "DRASchedulerFilterTimeout"},
+		"binding is off":           {`{"bindingTimeout":"1s"}`, off, "DRADeviceBindingConditions"},
+		"allocator":                {`{"allocator":"best"}`, stableFeatures(), "allocator"},
+		"reasons":                  {`{"reasons":"many"}`, stableFeatures(), "reasons"},
+		"node-allocatable":         {``, feature.Features{EnableDynamicResourceAllocation: true, EnableDRANodeAllocatableResources: true}, "DRANodeAllocatableResources"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newPlugin(&runtime.Unknown{Raw: []byte(test.raw)}, nil, test.features, nil)

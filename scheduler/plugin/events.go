@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
@@ -38,8 +39,14 @@ func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 			Event:          fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.UpdatePodGeneratedResourceClaim},
 			QueueingHintFn: p.afterPodChange,
 		},
+		{
+			// The scheduler sends this, too, for a pod that was to be bound and failed.
+			// What Unreserve takes out of flight then shows in no claim.
+			Event:          fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Delete},
+			QueueingHintFn: p.afterPodGone,
+		},
 		{Event: fwk.ClusterEvent{Resource: fwk.DeviceClass, ActionType: fwk.Add | fwk.Update}},
-		{Event: fwk.ClusterEvent{Resource: fwk.ResourceSlice, ActionType: fwk.Add | fwk.Update}},
+		{Event: fwk.ClusterEvent{Resource: fwk.ResourceSlice, ActionType: fwk.Add | fwk.Update | fwk.Delete}},
 	}, nil
 }
 
@@ -107,13 +114,24 @@ func (p *Plugin) podsOfClaim(_ klog.Logger, before, after any) (fwk.PreQueueingH
 	if err != nil {
 		return fwk.PreQueueingHintResult{}, fmt.Errorf("find pods of claim %s: %w", klog.KObj(claim), err)
 	}
-	pods := make([]types.NamespacedName, 0, len(objects))
+	pods := make([]types.NamespacedName, 0, len(objects)+1)
 	for _, object := range objects {
 		if pod, ok := object.(*corev1.Pod); ok {
 			pods = append(pods, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 		}
 	}
+	if owner := specialOwner(claim); owner != nil {
+		pods = append(pods, types.NamespacedName{Namespace: claim.Namespace, Name: owner.Name})
+	}
 	return fwk.PreQueueingHintResult{Pods: pods}, nil
+}
+
+// specialOwner is the pod for whose extended resources the claim was made, or nil.
+func specialOwner(claim *resourceapi.ResourceClaim) *metav1.OwnerReference {
+	if claim.Annotations[resourceapi.ExtendedResourceClaimAnnotation] != "true" {
+		return nil
+	}
+	return metav1.GetControllerOfNoCopy(claim)
 }
 
 // freedDevices says whether a claim lost an allocation; after is nil if it was
@@ -140,6 +158,9 @@ func (p *Plugin) afterClaimChange(_ klog.Logger, pod *corev1.Pod, before, after 
 		if freedDevices(was, nil) {
 			return fwk.Queue, nil
 		}
+		if owner := specialOwner(was); owner != nil && owner.UID == pod.UID {
+			return fwk.Queue, nil // it was left from an earlier attempt, and in the way
+		}
 		return fwk.QueueSkip, nil
 	}
 	uses := false
@@ -154,7 +175,7 @@ func (p *Plugin) afterClaimChange(_ klog.Logger, pod *corev1.Pod, before, after 
 		return fwk.Queue, nil
 	case !uses:
 		return fwk.QueueSkip, nil
-	case was == nil:
+	case was == nil || was.UID != is.UID: // the claims may ask for different things
 		return fwk.Queue, nil
 	case apiequality.Semantic.DeepEqual(&was.Status, &is.Status):
 		return fwk.QueueSkip, nil // a finalizer, a label: nothing that scheduling reads
@@ -172,4 +193,28 @@ func (p *Plugin) afterPodChange(_ klog.Logger, _ *corev1.Pod, _, after any) (fwk
 		return fwk.QueueSkip, nil
 	}
 	return fwk.Queue, nil
+}
+
+// afterPodGone says whether devices may have left flight without an event of a
+// claim: those of a pod that failed between Reserve and the write of its claims.
+// What a claim has in the API is freed by an event of that claim, later.
+func (p *Plugin) afterPodGone(_ klog.Logger, _ *corev1.Pod, before, _ any) (fwk.QueueingHint, error) {
+	gone, _, err := util.As[*corev1.Pod](before, nil)
+	if err != nil {
+		return fwk.Queue, fmt.Errorf("event of a pod: %w", err)
+	}
+	for i := range gone.Spec.ResourceClaims {
+		name, _, err := resourceclaim.Name(gone, &gone.Spec.ResourceClaims[i])
+		if err != nil || name == nil {
+			continue
+		}
+		claim, err := p.manager.ResourceClaims().Get(gone.Namespace, *name)
+		if err == nil && claim.Status.Allocation == nil {
+			return fwk.Queue, nil
+		}
+	}
+	if _, backed := p.extendedResources(gone); backed && gone.Status.ExtendedResourceClaimStatus == nil {
+		return fwk.Queue, nil
+	}
+	return fwk.QueueSkip, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -31,19 +33,7 @@ func isSpecial(claim *resourceapi.ResourceClaim) bool { return claim.Name == spe
 // are none. It is one that an earlier attempt has left in the API, or a new one
 // without requests, which depend on the node.
 func (p *Plugin) specialClaimFor(pod *corev1.Pod) (*resourceapi.ResourceClaim, map[corev1.ResourceName]int64, error) {
-	if !p.features.EnableDRAExtendedResource {
-		return nil, nil, nil
-	}
-	classes := p.manager.DeviceClassResolver()
-	scalars := map[corev1.ResourceName]int64{}
-	backed := false
-	for name, quantity := range podresource.PodRequests(pod, podresource.PodResourcesOptions{}) {
-		if quantity.IsZero() || !util.IsDRAExtendedResourceName(name) {
-			continue
-		}
-		scalars[name] = quantity.Value()
-		backed = backed || classes.GetDeviceClass(name) != nil
-	}
+	scalars, backed := p.extendedResources(pod)
 	if !backed {
 		return nil, nil, nil
 	}
@@ -67,6 +57,24 @@ func (p *Plugin) specialClaimFor(pod *corev1.Pod) (*resourceapi.ResourceClaim, m
 			},
 		},
 	}, scalars, nil
+}
+
+// extendedResources are the extended resources that the pod requests, and whether
+// there is a device class for any of them.
+func (p *Plugin) extendedResources(pod *corev1.Pod) (scalars map[corev1.ResourceName]int64, backed bool) {
+	if !p.features.EnableDRAExtendedResource {
+		return nil, false
+	}
+	classes := p.manager.DeviceClassResolver()
+	scalars = map[corev1.ResourceName]int64{}
+	for name, quantity := range podresource.PodRequests(pod, podresource.PodResourcesOptions{}) {
+		if quantity.IsZero() || !util.IsDRAExtendedResourceName(name) {
+			continue
+		}
+		scalars[name] = quantity.Value()
+		backed = backed || classes.GetDeviceClass(name) != nil
+	}
+	return scalars, backed
 }
 
 // leftSpecialClaim looks for a claim for extended resources that an earlier
@@ -104,7 +112,7 @@ func (p *Plugin) specialForNode(ctx context.Context, s *podState, pod *corev1.Po
 	classes := p.manager.DeviceClassResolver()
 	allocatable := info.GetAllocatable().GetScalarResources()
 	wanted := map[corev1.ResourceName]string{} // resource → class
-	for name := range s.scalars {
+	for _, name := range slices.Sorted(maps.Keys(s.scalars)) {
 		has, known := allocatable[name]
 		class := classes.GetDeviceClass(name)
 		switch {

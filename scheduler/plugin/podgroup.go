@@ -102,18 +102,18 @@ func (p *Plugin) makeRoomForGroup(ctx context.Context, g *groupState, members []
 				about(claim, "", "its devices cannot be used and were given back"))), nil
 		}
 	}
-	return p.unreserveForGroup(ctx, pod, group)
+	return p.unreserveForGroup(ctx, group)
 }
 
 // unreserveForGroup takes the group out of the consumers of the first claim that
 // is reserved for it.
-func (p *Plugin) unreserveForGroup(ctx context.Context, pod *corev1.Pod, group *schedulingapi.PodGroup) (*fwk.Status, error) {
+func (p *Plugin) unreserveForGroup(ctx context.Context, group *schedulingapi.PodGroup) (*fwk.Status, error) {
 	for i := range group.Spec.ResourceClaims {
 		claim, err := p.groupClaim(group, &group.Spec.ResourceClaims[i])
 		if err != nil {
 			return nil, err
 		}
-		if claim == nil || claim.Status.Allocation == nil || !p.reservedFor(pod, claim) {
+		if claim == nil || claim.Status.Allocation == nil || !consumes(claim, resourceapi.ResourceClaimConsumerReference{UID: group.UID}) {
 			continue
 		}
 		if _, err := p.removeConsumer(ctx, claim, group.UID); err != nil {

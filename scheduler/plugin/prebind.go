@@ -13,6 +13,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -54,7 +55,7 @@ func (p *Plugin) PreBind(ctx context.Context, cycle fwk.CycleState, pod *corev1.
 	}
 	for i := range s.claims {
 		c := &s.claims[i]
-		if p.reservedFor(pod, c.claim) || !c.allocated() && c.reserved == nil {
+		if p.reserves(pod, c) || i == s.special && c.reserved == nil {
 			continue // done, or a special claim that the node does not need
 		}
 		if i == s.special {
@@ -165,18 +166,27 @@ func (p *Plugin) resolveDoubt(ctx context.Context, c *podClaim) {
 	// Whoever calls may have run out of time, which is what caused the doubt.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), doubtTimeout)
 	defer cancel()
-	claim, err := p.client.ResourceV1().ResourceClaims(c.claim.Namespace).Get(ctx, c.claim.Name, metav1.GetOptions{})
+	var claim *resourceapi.ResourceClaim
+	// What kept the answer of the write may keep this one as well.
+	err := wait.PollUntilContextCancel(ctx, doubtPause, true, func(ctx context.Context) (bool, error) {
+		var err error
+		claim, err = p.client.ResourceV1().ResourceClaims(c.claim.Namespace).Get(ctx, c.claim.Name, metav1.GetOptions{})
+		return err == nil || apierrors.IsNotFound(err), nil
+	})
 	switch {
 	case err != nil:
 		klog.FromContext(ctx).Error(err, "Could not find out whether claim was allocated", "resourceclaim", klog.KObj(c.claim))
-	case claim.UID == c.claim.UID && claim.Status.Allocation != nil:
+	case claim != nil && claim.UID == c.claim.UID && claim.Status.Allocation != nil:
 		c.claim = claim
 		p.assume(ctx, claim)
 	}
 }
 
-// doubtTimeout bounds the look at one claim.
-const doubtTimeout = 10 * time.Second
+// How long to look at one claim, and how often.
+const (
+	doubtTimeout = 10 * time.Second
+	doubtPause   = 100 * time.Millisecond
+)
 
 // wantedAllocation returns the allocation to write into the claim as it is now, or
 // nil if it has the right one. The error says that the cycle was decided on a
@@ -229,6 +239,16 @@ func (p *Plugin) copied(allocation *resourceapi.AllocationResult) *resourceapi.A
 	p.stamping.Lock()
 	defer p.stamping.Unlock()
 	return allocation.DeepCopy()
+}
+
+// reserves says whether the claim is reserved for the pod, or for its group as it
+// is now. A group of the same name that is gone does not count: when the claim's
+// controller drops its entry, the claim would lose its devices.
+func (p *Plugin) reserves(pod *corev1.Pod, c *podClaim) bool {
+	if c.consumer.UID != pod.UID {
+		return consumes(c.claim, c.consumer) || consumes(c.claim, podConsumer(pod))
+	}
+	return p.reservedFor(pod, c.claim)
 }
 
 func consumes(claim *resourceapi.ResourceClaim, consumer resourceapi.ResourceClaimConsumerReference) bool {

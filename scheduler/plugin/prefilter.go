@@ -84,7 +84,8 @@ func (p *Plugin) prepareClaim(ctx context.Context, pod *corev1.Pod, c *podClaim,
 	if pending := p.manager.ResourceClaims().GetPendingAllocation(c.claim.UID); pending != nil {
 		if group == nil || !group.pending.Has(c.claim.UID) {
 			// Whoever has reserved devices for it may still fail to write that down.
-			// The event of the claim's update brings the pod back.
+			// The event of the claim's update brings the pod back, or that of the other
+			// pod's failure.
 			return p.refuse(ctx, pod, fmt.Sprintf("resource claim %s is in the process of being allocated", klog.KObj(c.claim)),
 				about(c.claim, "", "is being allocated for another pod"))
 		}

@@ -169,7 +169,7 @@ func (h *history) disturb() {
 	case 0:
 		f := &fault{times: 1 + h.rand.IntN(2)}
 		f.kind = []string{"conflict", "error", "lost"}[h.rand.IntN(3)]
-		f.verb = []string{"update", "update", "create", "patch"}[h.rand.IntN(4)]
+		f.verb = []string{"update", "update", "create", "patch", "get", "delete"}[h.rand.IntN(6)]
 		f.resource = []string{"resourceclaims", "resourceclaims/status", "pods/status"}[h.rand.IntN(3)]
 		h.api.fail(f)
 		h.say("fail %s %s %d times: %s", f.verb, f.resource, f.times, f.kind)
@@ -194,7 +194,10 @@ func (h *history) disturb() {
 		for i := range claims {
 			claim := &claims[i]
 			if claim.Name == "three" && len(claim.Status.ReservedFor) == 0 {
-				h.must(h.api.ResourceV1().ResourceClaims(testNamespace).Delete(h.ctx, claim.Name, metav1.DeleteOptions{}))
+				if err := h.api.ResourceV1().ResourceClaims(testNamespace).Delete(h.ctx, claim.Name, metav1.DeleteOptions{}); err != nil {
+					h.say("delete %s: %v", claim.Name, err)
+					continue
+				}
 				again := parseObjects(h.t, "claim three gpu").claims[0]
 				again.UID = claim.UID + "-again"
 				_, err := h.api.ResourceV1().ResourceClaims(testNamespace).Create(h.ctx, again, metav1.CreateOptions{})

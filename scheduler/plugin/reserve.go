@@ -51,7 +51,7 @@ func (p *Plugin) Reserve(ctx context.Context, cycle fwk.CycleState, pod *corev1.
 		if err := p.signal(c, claim, result.allocations[i]); err != nil {
 			return failed(ctx, pod, err)
 		}
-		if group != nil {
+		if group != nil && c.signalled {
 			group.pending.Insert(c.flight)
 		}
 	}
@@ -71,7 +71,10 @@ func (p *Plugin) signal(c *podClaim, claim *resourceapi.ResourceClaim, allocatio
 	if err := p.manager.ResourceClaims().SignalClaimPendingAllocation(c.flight, allocated); err != nil {
 		return fmt.Errorf("reserve devices for claim %s: %w", klog.KObj(claim), err)
 	}
-	c.signalled = true
+	// The manager puts nothing in flight for a claim that has been allocated since
+	// the cycle began. Then there is nothing to give back: what is in flight under
+	// the same UID later is another pod's.
+	c.signalled = p.manager.ResourceClaims().GetPendingAllocation(c.flight) != nil
 	c.reserved = allocation
 	return nil
 }
@@ -96,15 +99,20 @@ func (p *Plugin) Unreserve(ctx context.Context, cycle fwk.CycleState, pod *corev
 	if err != nil {
 		return
 	}
+	trial := cycle.GetPodGroupSchedulingCycle() != nil
 	for i := range s.claims {
 		c := &s.claims[i]
-		if i != s.special { // which is deleted in any case
-			p.resolveDoubt(ctx, c)
-		}
-		p.giveBack(c, group, false)
 		if i == s.special {
+			// In this order: the informer may not know yet what is deleted here.
 			p.dropSpecial(ctx, pod, c)
-		} else {
+			p.giveBack(c, group, false)
+			continue
+		}
+		p.resolveDoubt(ctx, c)
+		p.giveBack(c, group, false)
+		if !trial {
+			// Nothing was written in a trial. An entry for the pod is from an earlier
+			// attempt, and PreBind counts on it if the pod is reserved for good later.
 			p.unreserveFor(ctx, pod, c.claim)
 		}
 	}
@@ -131,10 +139,14 @@ func (p *Plugin) unreserveFor(ctx context.Context, pod *corev1.Pod, claim *resou
 	if claim.Status.Allocation == nil || !resourceclaim.IsReservedForPod(pod, claim, false) {
 		return
 	}
-	if _, err := p.removeConsumer(ctx, claim, pod.UID); err != nil {
+	updated, err := p.removeConsumer(ctx, claim, pod.UID)
+	if err != nil {
 		// The pod is tried again, and comes by here again if it fails again.
 		klog.FromContext(ctx).Error(err, "Could not unreserve claim", "pod", klog.KObj(pod), "resourceclaim", klog.KObj(claim))
+		return
 	}
+	// PreBind writes nothing for a pod that a claim seems to be reserved for.
+	p.assume(ctx, updated)
 }
 
 // removeConsumer takes one entry out of the claim's list of consumers. The patch

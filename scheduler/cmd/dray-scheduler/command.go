@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
@@ -22,7 +24,7 @@ func newCommand() *cobra.Command {
 	command.Use = "dray-scheduler"
 	run := command.RunE
 	command.RunE = func(command *cobra.Command, args []string) error {
-		if flag := command.Flags().Lookup("version"); flag != nil && flag.Value.String() == "true" {
+		if flag := command.Flags().Lookup("version"); flag != nil && slices.Contains([]string{"true", "raw"}, flag.Value.String()) {
 			_, err := fmt.Fprintln(command.OutOrStdout(), versionLine())
 			return err
 		}
@@ -68,8 +70,16 @@ func checkConfig(file string) error {
 	ours := false
 	for i := range loaded.Profiles {
 		profile := &loaded.Profiles[i]
-		for _, name := range enabled(profile) {
-			ours = ours || name == plugin.Name
+		listed := enabled(profile)
+		if slices.Contains(listed, plugin.Name) {
+			ours = true
+			if points := withoutPlugin(profile); len(points) > 0 {
+				return fmt.Errorf("--config %s: profile %s enables the plugin %s, but not at %s, so devices could be given out twice or not at all: "+
+					"add {name: %s} to plugins.multiPoint.enabled, and disable it nowhere",
+					file, profile.SchedulerName, plugin.Name, strings.Join(points, ", "), plugin.Name)
+			}
+		}
+		for _, name := range listed {
 			if name == names.DynamicResources {
 				return fmt.Errorf("--config %s: profile %s enables the plugin DynamicResources, which would give out devices beside %s: "+
 					"add {name: DynamicResources} to plugins.multiPoint.disabled of the profile and enable %s instead",
@@ -82,6 +92,31 @@ func checkConfig(file string) error {
 			"add {name: %s} to plugins.multiPoint.enabled", file, plugin.Name, plugin.Name)
 	}
 	return nil
+}
+
+// withoutPlugin lists the extension points, of those that allocation cannot do
+// without, at which the profile does not run the plugin. A point's own lists come
+// before those of multiPoint.
+func withoutPlugin(profile *config.KubeSchedulerProfile) []string {
+	has := func(plugins []config.Plugin, wanted ...string) bool {
+		return slices.ContainsFunc(plugins, func(p config.Plugin) bool { return slices.Contains(wanted, p.Name) })
+	}
+	everywhere := has(profile.Plugins.MultiPoint.Enabled, plugin.Name)
+	var points []string
+	for _, point := range []struct {
+		name string
+		set  config.PluginSet
+	}{
+		{"preFilter", profile.Plugins.PreFilter},
+		{"filter", profile.Plugins.Filter},
+		{"reserve", profile.Plugins.Reserve},
+		{"preBind", profile.Plugins.PreBind},
+	} {
+		if !has(point.set.Enabled, plugin.Name) && (!everywhere || has(point.set.Disabled, plugin.Name, "*")) {
+			points = append(points, point.name)
+		}
+	}
+	return points
 }
 
 // enabled lists the names of all plugins that the profile enables somewhere.

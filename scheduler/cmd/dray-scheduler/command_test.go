@@ -63,7 +63,14 @@ func TestConfigurationsThatCouldGiveADeviceTwiceAreRefused(t *testing.T) {
 		"neither": {"- schedulerName: none\n  plugins:\n    multiPoint:\n      disabled: [{name: DynamicResources}]\n",
 			[]string{"no profile enables the plugin DrayDynamicResources", "multiPoint.enabled"}},
 		"a profile without plugins": {ours + "- schedulerName: bare\n  plugins:\n    multiPoint:\n      disabled: [{name: \"*\"}]\n", nil},
-		"not a configuration":       {"- 1\n", []string{"read --config"}},
+		"ours without Reserve": {"- schedulerName: half\n  plugins:\n    multiPoint:\n      enabled: [{name: DrayDynamicResources}]\n      disabled: [{name: DynamicResources}]\n" +
+			"    reserve:\n      disabled: [{name: \"*\"}]\n    preBind:\n      disabled: [{name: DrayDynamicResources}]\n",
+			[]string{"profile half", "not at reserve, preBind"}},
+		"ours at one point": {"- schedulerName: one\n  plugins:\n    multiPoint:\n      disabled: [{name: DynamicResources}]\n    filter:\n      enabled: [{name: DrayDynamicResources}]\n",
+			[]string{"profile one", "not at preFilter, reserve, preBind"}},
+		"ours, listed at its points": {"- schedulerName: listed\n  plugins:\n    multiPoint:\n      enabled: [{name: DrayDynamicResources}]\n      disabled: [{name: DynamicResources}]\n" +
+			"    reserve:\n      enabled: [{name: DrayDynamicResources}]\n      disabled: [{name: \"*\"}]\n", nil},
+		"not a configuration": {"- 1\n", []string{"read --config"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "config.yaml")
@@ -90,6 +97,18 @@ func TestTheCommandDoesNotStartWithoutAConfiguration(t *testing.T) {
 	command.SetErr(&bytes.Buffer{})
 	if err := command.Execute(); err == nil || !strings.Contains(err.Error(), "no --config") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestVersionNeedsNoConfiguration(t *testing.T) {
+	for _, flag := range []string{"--version", "--version=raw"} {
+		command := newCommand()
+		var out bytes.Buffer
+		command.SetArgs([]string{flag})
+		command.SetOut(&out)
+		if err := command.Execute(); err != nil || out.String() != versionLine()+"\n" {
+			t.Errorf("%s: %q, %v", flag, &out, err)
+		}
 	}
 }
 

@@ -55,6 +55,24 @@ func FuzzBroken(f *testing.F) { f.Fuzz(func(t *testing.T, _ int) { t.Error("brok
 	}
 }
 
+func TestTheEndOfTheTimeIsNoFailure(t *testing.T) {
+	for name, test := range map[string]struct {
+		output string
+		want   bool
+	}{
+		"time":           {"--- FAIL: FuzzA (10.10s)\n    context deadline exceeded\nFAIL\nexit status 1\n", true},
+		"input":          {"--- FAIL: FuzzA (0.02s)\n    --- FAIL: FuzzA (0.00s)\n        a_test.go:5: broken\n    \n    Failing input written to testdata/fuzz/FuzzA/0\n", false},
+		"both":           {"--- FAIL: FuzzA (10.10s)\n    context deadline exceeded\n    Failing input written to testdata/fuzz/FuzzA/0\n", false},
+		"target's own":   {"--- FAIL: FuzzA (0.02s)\n        a_test.go:5: context deadline exceeded\n", false},
+		"hung":           {"--- FAIL: FuzzA (3.00s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\n", false},
+		"does not build": {"FAIL\tm [build failed]\n", false},
+	} {
+		if got := outOfTime(test.output); got != test.want {
+			t.Errorf("%s: out of time is %t, want %t", name, got, test.want)
+		}
+	}
+}
+
 func TestNothingToFuzzIsAnError(t *testing.T) {
 	inModule(t, "func TestOnly(t *testing.T) {}\n")
 	if err := run([]string{"./..."}, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "no fuzz target") {

@@ -36,9 +36,10 @@
 //  1. From Reserve on, the devices of a claim are in flight, allocated in the
 //     manager's eyes, or given back by the pod that reserved them: there is no
 //     moment at which they look free while a claim in the API has them.
-//     TestNoDeviceTwiceAndNoneLeaks looks after each step. The one exception: a
-//     write whose answer was lost and which cannot be looked up for ten seconds
-//     is taken not to have happened.
+//     TestNoDeviceTwiceAndNoneLeaks looks after each step. Exceptions: a write
+//     whose answer was lost and which cannot be looked up for ten seconds is taken
+//     not to have happened, and devices of a claim for extended resources are
+//     given back even if its deletion fails.
 //  2. A pod removes what is in flight only if it has signalled it, and once.
 //  3. What is assumed is what the API server returned. Hence nothing is ever
 //     restored: an informer that is behind would show devices as free.

@@ -40,7 +40,7 @@ func (p *Plugin) PreBindPreFlight(ctx context.Context, cycle fwk.CycleState, pod
 // beside the cycles of other pods.
 //
 // An allocation stays in flight until all of this has succeeded or Unreserve gives
-// it back, so there is no moment at which its devices look free.
+// it back, so that its devices do not look free meanwhile (package invariant 1).
 func (p *Plugin) PreBind(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, nodeName string) *fwk.Status {
 	if !p.enabled {
 		return nil

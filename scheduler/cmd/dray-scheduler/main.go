@@ -13,8 +13,10 @@ import (
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
+
+	"github.com/dray-dev/dray/scheduler/command"
 )
 
 func main() {
-	os.Exit(cli.Run(newCommand()))
+	os.Exit(cli.Run(command.New()))
 }

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/dray-dev/dray/scheduler/plugin"
 )
 
-const shipped = "../../../deploy/scheduler/config.yaml"
+const shipped = "../../deploy/scheduler/config.yaml"
 
 func TestTheShippedConfigurationIsAccepted(t *testing.T) {
 	if err := checkConfig(shipped); err != nil {
@@ -91,7 +91,7 @@ func TestConfigurationsThatCouldGiveADeviceTwiceAreRefused(t *testing.T) {
 }
 
 func TestTheCommandDoesNotStartWithoutAConfiguration(t *testing.T) {
-	command := newCommand()
+	command := New()
 	command.SetArgs(nil)
 	command.SetOut(&bytes.Buffer{})
 	command.SetErr(&bytes.Buffer{})
@@ -102,7 +102,7 @@ func TestTheCommandDoesNotStartWithoutAConfiguration(t *testing.T) {
 
 func TestVersionNeedsNoConfiguration(t *testing.T) {
 	for _, flag := range []string{"--version", "--version=raw"} {
-		command := newCommand()
+		command := New()
 		var out bytes.Buffer
 		command.SetArgs([]string{flag})
 		command.SetOut(&out)

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -17,8 +17,9 @@ import (
 	"github.com/dray-dev/dray/scheduler/plugin"
 )
 
-// newCommand is kube-scheduler's command with the plugin registered.
-func newCommand() *cobra.Command {
+// New is the command. What main of kube-scheduler links besides, log formats and
+// metrics of clients, is left to the program.
+func New() *cobra.Command {
 	factory := &plugin.Factory{}
 	command := app.NewSchedulerCommand(app.WithPlugin(plugin.Name, factory.New))
 	command.Use = "dray-scheduler"

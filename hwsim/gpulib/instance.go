@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dray-dev/dray/hwsim/numbering"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
@@ -174,13 +175,6 @@ func (i *gpuInstance) Info() (hardware.GPUInstanceState, error) {
 	return state, err
 }
 
-// computeSlices by kind. The kind is also the hardware's ID of the profile.
-var computeSlices = map[hardware.ComputeInstanceProfileKind]int{
-	hardware.ComputeInstance1Slice: 1, hardware.ComputeInstance2Slice: 2, hardware.ComputeInstance3Slice: 3,
-	hardware.ComputeInstance4Slice: 4, hardware.ComputeInstance6Slice: 6, hardware.ComputeInstance7Slice: 7,
-	hardware.ComputeInstance8Slice: 8,
-}
-
 // computeProfile is the profile of a kind in an instance: it must fit, and have
 // the shared engines that the interface asks for, so there is no +me.
 func computeProfile(g *hardware.GPU, instance int, kind hardware.ComputeInstanceProfileKind) (hardware.ComputeInstanceProfile, error) {
@@ -192,7 +186,7 @@ func computeProfile(g *hardware.GPU, instance int, kind hardware.ComputeInstance
 	if err != nil {
 		return hardware.ComputeInstanceProfile{}, err
 	}
-	slices, ok := computeSlices[kind]
+	slices, ok := numbering.ComputeSlices(int(kind)) // the kind is also the hardware's ID
 	if !ok || slices > p.ComputeSlices {
 		return hardware.ComputeInstanceProfile{}, fmt.Errorf("compute instance kind %d in %s: %w", kind, p.Name, hardware.ErrGPUNotSupported)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dray-dev/dray/hwsim/numbering"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
@@ -238,35 +239,15 @@ func (b *nodeBuilder) migOf(f *function, m *GPUModel) *hardware.MIG {
 	for _, instance := range f.file.MIG.Instances {
 		n := slices.IndexFunc(mig.Profiles, func(p hardware.MIGProfile) bool { return p.Name == instance.Profile })
 		profile := &mig.Profiles[n]
-		mig.Instances = append(mig.Instances, hardware.GPUInstanceState{
-			ID: gpuInstanceID(total, profile.MemorySlices, instance.Start), ProfileID: profile.ID,
-			Placement:        hardware.Placement{Start: instance.Start, Size: profile.MemorySlices},
-			ComputeInstances: []hardware.ComputeInstanceState{{ProfileID: computeProfileID(profile.ComputeSlices)}},
-		})
+		at := hardware.Placement{Start: instance.Start, Size: profile.MemorySlices}
+		state := hardware.GPUInstanceState{ID: numbering.GPUInstanceID(total, at), ProfileID: profile.ID, Placement: at}
+		if whole, ok := numbering.ComputeProfileID(profile.ComputeSlices); ok {
+			state.ComputeInstances = []hardware.ComputeInstanceState{{ProfileID: whole}}
+		}
+		mig.Instances = append(mig.Instances, state)
 	}
 	slices.SortFunc(mig.Instances, func(x, y hardware.GPUInstanceState) int { return cmp.Compare(x.ID, y.ID) })
 	return mig
-}
-
-// gpuInstanceID numbers placements as the driver seems to: the whole GPU is 0, its
-// halves 1 and 2, its quarters 3 to 6, and so on. (Known in general, not read.)
-func gpuInstanceID(total, size, start int) int {
-	parts := total / size
-	return parts - 1 + start/size
-}
-
-// computeProfileID is the ID of the compute instance profile with as many slices:
-// NVML's number of it. (Known in general, not read.)
-func computeProfileID(computeSlices int) int {
-	switch computeSlices {
-	case 6:
-		return int(hardware.ComputeInstance6Slice)
-	case 7:
-		return int(hardware.ComputeInstance7Slice)
-	case 8:
-		return int(hardware.ComputeInstance8Slice)
-	}
-	return computeSlices - 1
 }
 
 // vgpuOf is what a GPU can be as a host of virtual ones, or nil.

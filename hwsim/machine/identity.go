@@ -25,7 +25,7 @@ type purpose byte
 
 const (
 	gpuUUID purpose = iota
-	migUUID
+	_
 	hardwareAddress
 	serialNumber
 	clusterUUID
@@ -44,7 +44,7 @@ func (id Identity) digest(what purpose, device hardware.PCIAddress, number int) 
 	return sha256.Sum256(b)
 }
 
-// uuid is a UUID after a prefix, "GPU-" or "MIG-", in the form of a random one
+// uuid is a UUID after a prefix, such as "GPU-", in the form of a random one
 // (version 4).
 func (id Identity) uuid(prefix string, what purpose, device hardware.PCIAddress, number int) string {
 	sum := id.digest(what, device, number)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dray-dev/dray/hwsim/numbering"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
@@ -126,7 +127,7 @@ func (t *template) instantiate(id Identity, place int, fabric Identity, clique i
 		if gpu.MIG != nil {
 			migs[i] = *gpu.MIG
 			gpu.MIG = &migs[i]
-			id.identifyMIG(gpu)
+			identifyMIG(gpu)
 		}
 	}
 	for i := range node.NICs {
@@ -141,14 +142,14 @@ func (t *template) instantiate(id Identity, place int, fabric Identity, clique i
 }
 
 // identifyMIG gives the GPU's MIG devices UUIDs, in lists of its own.
-func (id Identity) identifyMIG(gpu *hardware.GPU) {
+func identifyMIG(gpu *hardware.GPU) {
 	gpu.MIG.Instances = slices.Clone(gpu.MIG.Instances)
 	for i := range gpu.MIG.Instances {
 		instance := &gpu.MIG.Instances[i]
 		instance.ComputeInstances = slices.Clone(instance.ComputeInstances)
 		for j := range instance.ComputeInstances {
 			compute := &instance.ComputeInstances[j]
-			compute.UUID = id.uuid("MIG-", migUUID, gpu.Address, instance.ID<<16|compute.ID)
+			compute.UUID = numbering.MIGUUID(gpu.UUID, instance.ID, compute.ID)
 		}
 	}
 }

@@ -55,11 +55,12 @@ func TestNodesOfAFleetHaveUUIDsOfTheirOwn(t *testing.T) {
 }
 
 func TestIdentityHasTheFormsOfRealHardware(t *testing.T) {
-	const uuid = `[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`
+	const uuid, derived = `[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
+		`[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`
 	n := node(t, "mixed")
 	for _, c := range []struct{ what, value, form string }{
 		{"UUID of a GPU", n.GPUs[0].UUID, "^GPU-" + uuid},
-		{"UUID of a MIG device", n.GPUs[1].MIG.Instances[0].ComputeInstances[0].UUID, "^MIG-" + uuid},
+		{"UUID of a MIG device", n.GPUs[1].MIG.Instances[0].ComputeInstances[0].UUID, "^MIG-" + derived},
 		{"address of IP over InfiniBand", n.NICs[0].MAC, `^00:00:10:29:fe:80:00:00:00:00:00:00(:[0-9a-f]{2}){8}$`},
 		{"address of Ethernet", node(t, "l40s").NICs[0].MAC, `^[0-9a-f][26ae](:[0-9a-f]{2}){5}$`},
 		{"serial number", n.FPGAs[0].Serial, `^XFL1[0-9A-Z]{8}$`},
@@ -76,7 +77,7 @@ func TestIdentityNeverChanges(t *testing.T) {
 	got := []string{n.GPUs[0].UUID, n.GPUs[1].MIG.Instances[0].ComputeInstances[0].UUID, n.NICs[0].MAC, n.FPGAs[0].Serial}
 	want := []string{
 		"GPU-2610914b-f97b-45e3-b12e-a7e28a8e4764",
-		"MIG-7480f737-4d70-40c1-bf26-85ce0651489d",
+		"MIG-a6f5a610-6152-5a25-b7d6-65903a100fa5",
 		"00:00:10:29:fe:80:00:00:00:00:00:00:3a:8f:83:4c:a2:ad:1d:97",
 		"XFL1GSJ3BDQH",
 	}

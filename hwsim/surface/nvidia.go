@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/dray-dev/dray/hwsim/numbering"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
@@ -65,14 +66,15 @@ func (s *surface) nvidia() {
 		s.raw("usr/bin/nvidia-imex", "")
 		s.raw("usr/bin/nvidia-imex-ctl", "")
 	}
-	partitionable := false
 	for i := range s.node.GPUs {
 		s.gpu(&s.node.GPUs[i])
-		partitionable = partitionable || s.node.GPUs[i].MIG != nil
 	}
-	if partitionable {
-		s.capability("mig/config", minorMIGConfig, 0o400)
-		s.capability("mig/monitor", minorMIGMonitor, 0o400)
+	capabilities, err := numbering.Capabilities(s.node.GPUs)
+	if err != nil {
+		s.errs = append(s.errs, err)
+	}
+	for _, c := range capabilities {
+		s.capability(c)
 	}
 }
 
@@ -81,43 +83,12 @@ func (s *surface) gpu(g *hardware.GPU) {
 	s.raw(path.Join(nvidiaProc, "gpus", g.Address.String(), "information"), fmt.Sprintf(
 		"Model: \t\t %s\nIRQ:   \t\t 0\nGPU UUID: \t %s\nBus Type: \t PCIe\nBus Location: \t %s\nDevice Minor: \t %d\nGPU Excluded:\t No\n",
 		g.ProductName, g.UUID, g.Address, g.Minor))
-	if g.MIG == nil {
-		return
-	}
-	for _, instance := range g.MIG.Instances {
-		dir := fmt.Sprintf("gpu%d/mig/gi%d", g.Minor, instance.ID)
-		if instance.ID >= gpuInstancesPerGPU {
-			s.errs = append(s.errs, &hardware.DeviceError{Device: "gpu " + g.Address.String(), Field: "MIG.Instances",
-				Err: fmt.Errorf("the driver has capabilities for the IDs below %d, not for %d", gpuInstancesPerGPU, instance.ID)})
-			continue
-		}
-		minor := minorMIGFirst + (g.Minor*gpuInstancesPerGPU+instance.ID)*(1+computeInstancesPerGPU)
-		s.capability(path.Join(dir, "access"), minor, 0o444)
-		for _, compute := range instance.ComputeInstances {
-			if compute.ID >= computeInstancesPerGPU {
-				s.errs = append(s.errs, &hardware.DeviceError{Device: "gpu " + g.Address.String(), Field: "MIG.Instances",
-					Err: fmt.Errorf("the driver has capabilities for compute instances below %d, not for %d", computeInstancesPerGPU, compute.ID)})
-				continue
-			}
-			s.capability(path.Join(dir, fmt.Sprintf("ci%d/access", compute.ID)), minor+1+compute.ID, 0o444)
-		}
-	}
 }
-
-// The minors of MIG's capabilities are fixed: two for the whole, then for each
-// GPU by minor its 15 GPU instances, each with 8 compute instances behind it.
-const (
-	minorMIGConfig         = 1
-	minorMIGMonitor        = 2
-	minorMIGFirst          = 3
-	gpuInstancesPerGPU     = 15
-	computeInstancesPerGPU = 8
-)
 
 // capability writes the file by which the driver tells which device node grants
 // a right, and the node.
-func (s *surface) capability(name string, minor, mode int) {
-	s.raw(path.Join(nvidiaProc, "capabilities", name),
-		fmt.Sprintf("DeviceFileMinor: %d\nDeviceFileMode: %d\nDeviceFileModify: 1\n", minor, mode))
-	s.device(fmt.Sprintf("nvidia-caps/nvidia-cap%d", minor), node(majorCaps, minor))
+func (s *surface) capability(c numbering.Capability) {
+	s.raw(path.Join(nvidiaProc, "capabilities", c.Path),
+		fmt.Sprintf("DeviceFileMinor: %d\nDeviceFileMode: %d\nDeviceFileModify: 1\n", c.Minor, c.Mode))
+	s.device(fmt.Sprintf("nvidia-caps/nvidia-cap%d", c.Minor), node(majorCaps, c.Minor))
 }

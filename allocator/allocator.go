@@ -5,7 +5,6 @@ import (
 	"errors"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -32,22 +31,9 @@ type Allocator struct {
 	explanationSteps int64
 
 	classes classes
-	steps   atomic.Int64
-}
-
-// Stats counts work exactly, so that counts can gate a change without noise.
-type Stats struct {
-	// Steps is the number of nodes of search trees that were entered, never more
-	// than upstream's allocator enters (it counts its calls of allocateOne).
-	Steps int64
-	// SelectorEvaluations is the number of times a CEL expression was evaluated
-	// on a device.
-	SelectorEvaluations int64
-}
-
-// Stats returns the work of all calls so far.
-func (a *Allocator) Stats() Stats {
-	return Stats{Steps: a.steps.Load(), SelectorEvaluations: a.evaluator.Evaluations.Load()}
+	work    work
+	// inventory is what made the allocator.
+	inventory *Inventory
 }
 
 // Allocate finds devices on the node for all of the claims, which are not
@@ -76,8 +62,8 @@ func (a *Allocator) Allocate(ctx context.Context, node *corev1.Node, claims []*r
 	if err != nil {
 		return nil, contextError(ctx, err)
 	}
-	outcome := a.classes.run(ctx, &bound.Problem, &memory.search)
-	a.steps.Add(outcome.Steps)
+	outcome, reused := a.classes.run(ctx, &bound.Problem, &memory.search)
+	a.searched(&outcome, reused)
 	switch {
 	case outcome.Interrupted != nil:
 		return nil, gaveUp(outcome.Interrupted)

@@ -46,32 +46,34 @@ const (
 	maxClassKey = 1 << 14
 )
 
-func (c *classes) run(ctx context.Context, p *search.Problem, scratch *search.Scratch) search.Outcome {
+// run says, too, whether the outcome is that of another node, which was searched
+// before.
+func (c *classes) run(ctx context.Context, p *search.Problem, scratch *search.Scratch) (outcome search.Outcome, reused bool) {
 	if !c.active.Load() && c.threshold > 0 {
 		outcome := scratch.Run(ctx, p)
 		if outcome.Steps >= c.threshold && outcome.Fault == nil {
 			c.active.Store(true)
 			c.keep(p, outcome, scratch)
 		}
-		return outcome
+		return outcome, false
 	}
 	key, ok := scratch.Key(p)
 	if !ok || len(key) > maxClassKey {
-		return scratch.Run(ctx, p)
+		return scratch.Run(ctx, p), false
 	}
 	answer := c.answer(key)
 	select {
 	case answer.lock <- struct{}{}:
 		defer func() { <-answer.lock }()
 	case <-ctx.Done():
-		return search.Outcome{Interrupted: context.Cause(ctx)}
+		return search.Outcome{Interrupted: context.Cause(ctx)}, false
 	}
 	if answer.known && ctx.Err() == nil {
-		return search.Outcome{Solution: answer.solution}
+		return search.Outcome{Solution: answer.solution}, true
 	}
-	outcome := scratch.Run(ctx, p)
+	outcome = scratch.Run(ctx, p)
 	answer.set(outcome)
-	return outcome
+	return outcome, false
 }
 
 // keep notes an answer that was found before nodes were compared.

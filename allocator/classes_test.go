@@ -43,17 +43,17 @@ func TestWaitingForAClassEndsWithTheContext(t *testing.T) {
 	}
 	busy := c.answer(key)
 	busy.lock <- struct{}{}
-	if o := c.run(ctx, p, &search.Scratch{}); o.Interrupted != gone || o.Solution != nil {
+	if o, _ := c.run(ctx, p, &search.Scratch{}); o.Interrupted != gone || o.Solution != nil {
 		t.Errorf("while another searches the outcome is %+v, want it interrupted by %q", o, gone)
 	}
 	<-busy.lock
-	if o := c.run(context.Background(), p, &search.Scratch{}); o.Solution == nil {
+	if o, _ := c.run(context.Background(), p, &search.Scratch{}); o.Solution == nil {
 		t.Fatalf("with time the outcome is %+v, want a solution", o)
 	}
-	if o := c.run(ctx, p, &search.Scratch{}); o.Interrupted != gone {
+	if o, _ := c.run(ctx, p, &search.Scratch{}); o.Interrupted != gone {
 		t.Errorf("once the answer is known the outcome is %+v, want it interrupted by %q", o, gone)
 	}
-	if o := c.run(context.Background(), p, &search.Scratch{}); o.Solution == nil || o.Steps != 0 {
+	if o, _ := c.run(context.Background(), p, &search.Scratch{}); o.Solution == nil || o.Steps != 0 {
 		t.Errorf("the second node's outcome is %+v, want the known solution without a step", o)
 	}
 }

@@ -33,6 +33,8 @@ type Inventory struct {
 	memory sync.Pool
 	// explanationSteps bounds a search of Explain.
 	explanationSteps int64
+	// work is that of all allocators.
+	work work
 }
 
 // Option changes how an Inventory works.
@@ -113,7 +115,8 @@ func (inv *Inventory) NewAllocator(
 		features:         request.Features(features),
 		snapshot:         snapshot,
 		usage:            inventory.Usage{State: allocatedState, ConsumableCapacity: features.ConsumableCapacity},
-		evaluator:        selector.Evaluator{Cache: celCache, Shapes: &inv.shapes},
+		evaluator:        selector.Evaluator{Cache: celCache, Shapes: &inv.shapes, Total: &inv.work.evaluations},
+		inventory:        inv,
 		shareID:          inv.shareID,
 		memory:           &inv.memory,
 		classes:          classes{threshold: inv.sharedSteps},

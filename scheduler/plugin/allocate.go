@@ -23,6 +23,7 @@ const celExpressions = 1000
 type engine struct {
 	inventory *allocator.Inventory
 	celCache  *cel.Cache
+	asked     asked
 }
 
 func newEngine(features feature.Features) *engine {

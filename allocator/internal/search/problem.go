@@ -196,4 +196,7 @@ type Outcome struct {
 	Interrupted error
 	// Steps counts the nodes of the search tree that were entered.
 	Steps int64
+	// Unpruned: Run kept to the faithful order, because a fault was in reach or
+	// taking a device could make room for others.
+	Unpruned bool
 }

@@ -27,7 +27,9 @@ func (s *Scratch) Faithful(ctx context.Context, p *Problem) Outcome {
 // Run is the function of that name, in this memory.
 func (s *Scratch) Run(ctx context.Context, p *Problem) Outcome {
 	if !prunable(p) {
-		return s.Faithful(ctx, p)
+		outcome := s.Faithful(ctx, p)
+		outcome.Unpruned = true
+		return outcome
 	}
 	if ctx.Err() == nil && short(p) {
 		return Outcome{Steps: 1}

@@ -45,8 +45,17 @@ type Evaluator struct {
 	Cache *cel.Cache
 	// Shapes remembers evaluations beyond the life of a pool; nil does not.
 	Shapes *Shapes
-	// Evaluations counts evaluations of an expression on a device.
+	// Evaluations counts evaluations of an expression on a device; Total, if it is
+	// not nil, counts those of other evaluators as well.
 	Evaluations atomic.Int64
+	Total       *atomic.Int64
+}
+
+func (ev *Evaluator) count() {
+	ev.Evaluations.Add(1)
+	if ev.Total != nil {
+		ev.Total.Add(1)
+	}
 }
 
 // Verdict is what an expression says about the devices of a pool. The sets are
@@ -174,7 +183,7 @@ func (ev *Evaluator) onEach(ctx context.Context, m *Memo, e *memoEntry, devices 
 			}
 		}
 		if !known {
-			ev.Evaluations.Add(1)
+			ev.count()
 			var err error
 			outcome, err = evaluate(input(devices, e.done))
 			if err != nil && ctx.Err() != nil {
@@ -201,7 +210,7 @@ func (ev *Evaluator) Reason(ctx context.Context, expression string, devices Devi
 		return err, true
 	}
 	evaluate := func(device cel.Device) error {
-		ev.Evaluations.Add(1)
+		ev.count()
 		_, _, err := compiled.DeviceMatches(ctx, device)
 		return err
 	}
@@ -237,7 +246,7 @@ func (ev *Evaluator) DerivedReason(ctx context.Context, expression string, devic
 		return err, true
 	}
 	return firstByName(input(devices, device), func(device cel.Device) error {
-		ev.Evaluations.Add(1)
+		ev.count()
 		_, _, err := compiled.EvaluateDerivedAttribute(ctx, device)
 		return err
 	}), false

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// newCommand is dray-local without the roles, which are not for people.
+func newCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:           "dray-local",
+		Short:         "Run a Kubernetes cluster with Dray in processes on this machine",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	dir := command.PersistentFlags().String("dir", defaultDir(), "folder of the cluster")
+	command.AddCommand(upCommand(dir))
+	return command
+}
+
+// defaultDir is short, because of the sockets that will be in it.
+func defaultDir() string {
+	if home, err := os.UserHomeDir(); err == nil {
+		return filepath.Join(home, ".dray-local")
+	}
+	return filepath.Join(os.TempDir(), "dray-local")
+}

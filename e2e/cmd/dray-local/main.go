@@ -1,0 +1,34 @@
+// Command dray-local runs a Kubernetes cluster with Dray in processes on this
+// machine: no containers, no root, no hardware. Package localcluster says how.
+//
+//	dray-local up            runs it until Ctrl-C
+//	dray-local kubeconfig    how to reach it
+//	dray-local status        what runs, and since when
+//	dray-local logs ROLE     what a server said
+//	dray-local down          ends it from elsewhere
+//
+// "dray-local role NAME FLAGS" is what its children run.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/dray-dev/dray/e2e/localcluster/server"
+)
+
+func main() {
+	if len(os.Args) > 2 && os.Args[1] == "role" {
+		os.Exit(server.Run(os.Args[2], os.Args[3:]))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := newCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "dray-local: %v\n", err)
+		stop()
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dray-dev/dray/e2e/localcluster"
+)
+
+func upCommand(dir *string) *cobra.Command {
+	var options localcluster.Options
+	command := &cobra.Command{
+		Use:   "up",
+		Short: "Start the cluster, new or as it was left, and run it until Ctrl-C",
+		Args:  cobra.NoArgs,
+	}
+	flags := command.Flags()
+	flags.IntVar(&options.Port, "port", 0, "port of the API server; 0 is the one it had, or any that is free")
+	flags.StringVar(&options.FeatureGates, "feature-gates", "",
+		"features of Kubernetes: nothing for the defaults, "+localcluster.AllGates+" for every alpha and beta one, or a list of Name=true|false")
+	flags.StringVar(&options.RuntimeConfig, "runtime-config", "", "APIs to serve besides the default ones, as kube-apiserver takes them")
+	flags.StringSliceVar(&options.Controllers, "controllers", localcluster.DefaultControllers(), "controllers of the controller manager")
+	flags.StringVar(&options.SchedulerConfig, "scheduler-config", "", "configuration of dray-scheduler in place of the one that Dray ships")
+	flags.BoolVar(&options.LeaderElection, "leader-elect", false, "let the scheduler take its lease")
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		ctx, out := command.Context(), command.OutOrStdout()
+		began := time.Now()
+		options.Dir = *dir
+		options.Say = func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
+		cluster, err := localcluster.Start(ctx, options)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "up after %.1f s: export KUBECONFIG=%s\n", time.Since(began).Seconds(), cluster.Kubeconfig())
+		select {
+		case <-ctx.Done():
+		case err = <-cluster.Exited():
+		}
+		fmt.Fprintln(out, "stopping")
+		cluster.Stop()
+		return err
+	}
+	return command
+}

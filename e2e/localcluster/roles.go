@@ -1,0 +1,73 @@
+package localcluster
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Role names a server of the cluster.
+type Role string
+
+const (
+	Etcd              Role = "etcd"
+	APIServer         Role = "kube-apiserver"
+	ControllerManager Role = "kube-controller-manager"
+	Scheduler         Role = "dray-scheduler"
+)
+
+// Roles lists all servers in the order in which they start. They stop in the
+// opposite one, so that a server finds what it needs as long as it runs.
+func Roles() []Role { return []Role{Etcd, APIServer, ControllerManager, Scheduler} }
+
+// role is how one server is run.
+type role struct {
+	// prepare writes what the server reads, and returns its flags.
+	prepare func(context.Context, *Cluster) ([]string, error)
+	// ready is the path that answers 200 once the server can be used, on the port
+	// that the cluster has for the role.
+	ready string
+	// grace is how long the server gets to stop by itself.
+	grace time.Duration
+}
+
+var roles = map[Role]role{
+	Etcd: {etcdFlags, "/readyz", 10 * time.Second},
+	// With watches open it would wait for a minute. Nothing is lost by killing it:
+	// what it has answered is in etcd.
+	APIServer:         {apiserverFlags, "/readyz", 3 * time.Second},
+	ControllerManager: {controllerFlags, "/healthz", 3 * time.Second},
+	Scheduler:         {schedulerFlags, "/readyz", 3 * time.Second},
+}
+
+// AllGates as [Options.FeatureGates] turns on every feature of Kubernetes that works
+// here: all but DRANodeAllocatableResources, with which dray-scheduler does not start.
+const AllGates = "all"
+
+// gateFlags are the flags for features, the same for each server of Kubernetes.
+func gateFlags(gates string) []string {
+	switch gates {
+	case "":
+		return nil
+	case AllGates:
+		gates = "AllAlpha=true,AllBeta=true,DRANodeAllocatableResources=false"
+	}
+	return []string{"--feature-gates=" + gates}
+}
+
+// servingFlags are the flags with which a server of Kubernetes serves on its port.
+func (c *Cluster) servingFlags(of Role) []string {
+	return []string{
+		"--bind-address=" + loopback,
+		"--secure-port=" + c.state.port(of),
+		"--tls-cert-file=" + c.dir.pki("server.crt"),
+		"--tls-private-key-file=" + c.dir.pki("server.key"),
+	}
+}
+
+func (c *Cluster) url(of Role, path string) string {
+	return (&url.URL{Scheme: "https", Host: loopback + ":" + c.state.port(of), Path: path}).String()
+}
+
+func commas(list []string) string { return strings.Join(list, ",") }

@@ -2,8 +2,12 @@ package gpulib_test
 
 import (
 	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/dray-dev/dray/hwsim/gpulib"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
@@ -28,15 +32,61 @@ func (c *manualClock) After(d time.Duration) <-chan time.Time {
 type changing struct {
 	gpulib.Backend // a change would panic
 	node           *hardware.Node
-	registered     map[string]hardware.GPUEventType
-	events         chan hardware.GPUEvent
+	lost           bool
+
+	mu      sync.Mutex
+	events  []gpulib.Event
+	changed chan struct{}
 }
 
 func (b *changing) Node() (*hardware.Node, error) { return b.node, nil }
 
-func (b *changing) Events(registered map[string]hardware.GPUEventType, _ <-chan struct{}) <-chan hardware.GPUEvent {
-	b.registered = registered
-	return b.events
+func (b *changing) Fault(hardware.PCIAddress) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.lost {
+		return hardware.ErrGPULost
+	}
+	return nil
+}
+
+func (b *changing) LastEvent() (uint64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return uint64(len(b.events)), nil
+}
+
+func (b *changing) NextEvent(registered gpulib.Registrations) (event gpulib.Event, ok bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.IndexFunc(b.events, registered.Want)
+	if i < 0 {
+		return gpulib.Event{}, false, nil
+	}
+	return b.events[i], true, nil
+}
+
+func (b *changing) Changed(<-chan struct{}) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.changed == nil {
+		b.changed = make(chan struct{})
+	}
+	return b.changed
+}
+
+// change makes events happen, or loses the GPU.
+func (b *changing) change(lost bool, events ...hardware.GPUEvent) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lost = lost
+	for _, event := range events {
+		b.events = append(b.events, gpulib.Event{Number: uint64(len(b.events) + 1), GPUEvent: event})
+	}
+	if b.changed != nil {
+		close(b.changed)
+	}
+	b.changed = nil
 }
 
 func TestHandlesSeeTheNodeAsItIs(t *testing.T) {
@@ -133,9 +183,9 @@ func TestFreeEndsAWait(t *testing.T) {
 	}
 }
 
-func TestEventsOfABackendReachTheirSet(t *testing.T) {
-	clock := newManualClock()
-	backend := &changing{node: nodeWithMIG(t), events: make(chan hardware.GPUEvent)}
+// waiting is a set in which the GPU is registered for XIDs and double-bit errors.
+func waiting(t *testing.T, backend *changing, clock gpulib.Clock) (hardware.GPUDevice, hardware.GPUEventSet) {
+	t.Helper()
 	library := gpulib.NewLibrary(backend, clock)
 	if err := library.Init(); err != nil {
 		t.Fatal(err)
@@ -147,18 +197,78 @@ func TestEventsOfABackendReachTheirSet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return gpu, set
+}
+
+func TestEventsOfABackendReachTheirSet(t *testing.T) {
+	clock := newManualClock()
+	backend := &changing{node: nodeWithMIG(t)}
+	early := hardware.GPUEvent{Device: "GPU-1", Type: hardware.EventXidCritical, Data: 1}
+	backend.change(false, early)
+	gpu, set := waiting(t, backend, clock)
 	if err := gpu.RegisterEvents(1<<40, set); !errors.Is(err, hardware.ErrGPUNotSupported) {
 		t.Errorf("an event that there is not: %v", err)
 	}
 	if err := gpu.RegisterEvents(hardware.EventXidCritical, nil); !errors.Is(err, hardware.ErrGPUInvalidArgument) {
 		t.Errorf("no event set: %v", err)
 	}
-	result := waitFor(t, set, clock, time.Hour)
-	backend.events <- hardware.GPUEvent{Device: "GPU-1", Type: hardware.EventXidCritical, Data: 79}
-	if err := <-result; err != nil {
-		t.Errorf("wait: %v", err)
-	}
-	if got := backend.registered["GPU-1"]; got != hardware.EventXidCritical|hardware.EventDoubleBitECC {
-		t.Errorf("registered are %#x", uint64(got))
+	first := hardware.GPUEvent{Device: "GPU-1", Type: hardware.EventXidCritical, Data: 79}
+	second := hardware.GPUEvent{Device: "GPU-1", Type: hardware.EventDoubleBitECC}
+	result := make(chan hardware.GPUEvent)
+	go func() {
+		for range 2 {
+			event, err := set.Wait(time.Hour)
+			if err != nil {
+				t.Error(err)
+			}
+			result <- event
+		}
+	}()
+	<-clock.asked
+	backend.change(false)
+	backend.change(false, hardware.GPUEvent{Device: "GPU-1", Type: hardware.EventSingleBitECC},
+		hardware.GPUEvent{Device: "GPU-2", Type: hardware.EventXidCritical}, first, second)
+	got := []hardware.GPUEvent{<-result}
+	<-clock.asked // no time passes for what is there already
+	got = append(got, <-result)
+	if diff := cmp.Diff([]hardware.GPUEvent{first, second}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestALostGPUAnswersNothingAfterItsEvents(t *testing.T) {
+	backend := &changing{node: nodeWithMIG(t)}
+	gpu, set := waiting(t, backend, noTime{})
+	xid := hardware.GPUEvent{Device: "GPU-1", Type: hardware.EventXidCritical, Data: 79}
+	backend.change(true, xid)
+	if event, err := set.Wait(time.Hour); err != nil || event != xid {
+		t.Errorf("the event before it was lost: %v, %v", event, err)
+	}
+	library := gpulib.NewLibrary(backend, gpulib.SystemClock{})
+	if err := library.Init(); err != nil {
+		t.Fatal(err)
+	}
+	if count := get[int](t)(library.DeviceCount()); count != 1 {
+		t.Errorf("there are %d GPUs", count)
+	}
+	for call, ask := range map[string]func() error{
+		"wait":              func() error { _, err := set.Wait(time.Hour); return err },
+		"UUID":              func() error { _, err := gpu.UUID(); return err },
+		"set MIG mode":      func() error { return gpu.SetMIGMode(true) },
+		"create":            func() error { _, err := gpu.CreateGPUInstance(19); return err },
+		"register":          func() error { return gpu.RegisterEvents(hardware.EventXidCritical, set) },
+		"device by index":   func() error { _, err := library.DeviceByIndex(0); return err },
+		"device by UUID":    func() error { _, err := library.DeviceByUUID("GPU-1"); return err },
+		"MIG device":        func() error { _, err := library.DeviceByUUID("MIG-a"); return err },
+		"device by address": func() error { _, err := library.DeviceByPCIAddress(address(t, gpuAddress)); return err },
+	} {
+		if err := ask(); !errors.Is(err, hardware.ErrGPULost) {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+}
+
+// noTime is a clock on which nothing is ever late.
+type noTime struct{}
+
+func (noTime) After(time.Duration) <-chan time.Time { return nil }

@@ -23,6 +23,9 @@ func (d *gpuDevice) gpu(call string) (*hardware.GPU, error) {
 	}
 	for i := range node.GPUs {
 		if node.GPUs[i].Address == d.address {
+			if err := d.library.backend.Fault(d.address); err != nil {
+				return nil, d.fail(call, err)
+			}
 			return &node.GPUs[i], nil
 		}
 	}
@@ -133,32 +136,13 @@ func (d *gpuDevice) SupportedVGPUTypes() ([]hardware.VGPUType, error) {
 	})
 }
 
-// CreatableVGPUTypes are those for the GPU's present mode: backed by MIG if it
-// is enabled and an instance of the profile is free to take one, else sharing by
-// time. A node says nothing of virtual GPUs that exist, so none do.
 func (d *gpuDevice) CreatableVGPUTypes() ([]int, error) {
 	return answer(d, "creatable vGPU types", func(g *hardware.GPU) ([]int, error) {
 		if g.VGPU == nil {
 			return nil, hardware.ErrGPUNotSupported
 		}
-		var ids []int
-		mig := g.MIG != nil && g.MIG.Enabled
-		for _, t := range g.VGPU.Types {
-			if !mig && t.MIGProfileID == -1 && (!g.VGPU.MixedSize || t.MaxMixed > 0) || mig && hasInstance(g.MIG, t.MIGProfileID) {
-				ids = append(ids, t.ID)
-			}
-		}
-		return ids, nil
+		return d.library.backend.CreatableVGPUTypes(d.address)
 	})
-}
-
-func hasInstance(mig *hardware.MIG, profileID int) bool {
-	for _, instance := range mig.Instances {
-		if instance.ProfileID == profileID && len(instance.ComputeInstances) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 func (d *gpuDevice) MixedSizeVGPUs() (bool, error) {
@@ -204,5 +188,5 @@ func (d *gpuDevice) RegisterEvents(types hardware.GPUEventType, set hardware.GPU
 	case types&^supportedEvents != 0:
 		return d.fail(call, fmt.Errorf("event types %#x: %w", uint64(types&^supportedEvents), hardware.ErrGPUNotSupported))
 	}
-	return d.fail(call, events.register(gpu.UUID, types))
+	return d.fail(call, events.register(gpu, types))
 }

@@ -10,7 +10,8 @@
 // New gives a library over one Node that refuses every change with
 // hardware.ErrGPUNoPermission, as NVML does to a user who may only look. A
 // backend that keeps state, makes faults and reports events brings its own, and
-// NewLibrary; it has no question to answer, only Node.
+// NewLibrary. Of questions it answers few besides Node: which events there are,
+// which virtual GPUs fit, and whether a GPU answers at all.
 //
 // # What is where
 //

@@ -20,6 +20,9 @@ type SystemClock struct{}
 // After is time.After.
 func (SystemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
+// Now is time.Now.
+func (SystemClock) Now() time.Time { return time.Now() }
+
 // New returns a library over a node that can only be read. The node is valid and
 // must not change afterwards.
 func New(node *hardware.Node) hardware.GPULibrary {
@@ -110,7 +113,7 @@ func (l *Library) CUDADriverVersion() (int, error) {
 	return node.GPUDriver.CUDAVersion, nil
 }
 
-// DeviceCount counts the node's GPUs.
+// DeviceCount counts the node's GPUs, with those that are lost.
 func (l *Library) DeviceCount() (int, error) {
 	node, err := l.node("device count")
 	if err != nil {
@@ -128,27 +131,40 @@ func (l *Library) DeviceByIndex(index int) (hardware.GPUDevice, error) {
 	if index < 0 || index >= len(node.GPUs) {
 		return nil, fmt.Errorf("device by index %d of %d: %w", index, len(node.GPUs), hardware.ErrGPUInvalidArgument)
 	}
-	return &gpuDevice{l, node.GPUs[index].Address}, nil
+	device := &gpuDevice{l, node.GPUs[index].Address}
+	if _, err := device.gpu("device by index"); err != nil {
+		return nil, err
+	}
+	return device, nil
 }
 
 // DeviceByUUID finds GPUs and MIG devices.
 func (l *Library) DeviceByUUID(uuid string) (hardware.GPUDevice, error) {
-	node, err := l.node("device by UUID")
+	const call = "device by UUID"
+	node, err := l.node(call)
 	if err != nil {
 		return nil, err
 	}
 	for i := range node.GPUs {
 		gpu := &node.GPUs[i]
+		var found hardware.GPUDevice
 		if gpu.UUID == uuid {
-			return &gpuDevice{l, gpu.Address}, nil
+			found = &gpuDevice{l, gpu.Address}
 		}
 		for _, d := range migDevices(gpu) {
 			if d.compute.UUID == uuid {
-				return &migDevice{l, gpu.Address, d.instance.ID, d.compute.ID}, nil
+				found = &migDevice{l, gpu.Address, d.instance.ID, d.compute.ID}
 			}
 		}
+		if found == nil {
+			continue
+		}
+		if _, err := (&gpuDevice{l, gpu.Address}).gpu(call); err != nil {
+			return nil, err
+		}
+		return found, nil
 	}
-	return nil, fmt.Errorf("device by UUID %q: %w", uuid, hardware.ErrGPUNotFound)
+	return nil, fmt.Errorf("%s %q: %w", call, uuid, hardware.ErrGPUNotFound)
 }
 
 // DeviceByPCIAddress finds GPUs.

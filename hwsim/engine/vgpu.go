@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -40,9 +41,9 @@ func (g *GPU) admitsBacked(kind *hardware.VGPUType, new VirtualGPU) error {
 	instance := g.MIG.find(new.GPUInstance)
 	switch {
 	case instance == nil || instance.Profile != kind.MIGProfileID || !instance.GoneAt.IsZero():
-		return fmt.Errorf("there is no GPU instance %d of profile %d: %w", new.GPUInstance, kind.MIGProfileID, hardware.ErrGPUInsufficientResources)
+		return fmt.Errorf("no GPU instance of profile %d is free: %w", kind.MIGProfileID, hardware.ErrGPUInsufficientResources)
 	case g.VGPU.backedBy(new.GPUInstance):
-		return fmt.Errorf("GPU instance %d backs a virtual GPU already: %w", new.GPUInstance, hardware.ErrGPUInsufficientResources)
+		return fmt.Errorf("every GPU instance of profile %d is taken: %w", kind.MIGProfileID, hardware.ErrGPUInsufficientResources)
 	case new.Slot != 0:
 		return fmt.Errorf("slot %d: one that MIG backs has none: %w", new.Slot, hardware.ErrGPUInvalidArgument)
 	}
@@ -111,3 +112,128 @@ func (g *GPU) admitsMixed(gpu *hardware.GPU, kind *hardware.VGPUType, new Virtua
 // overlap says whether part i of m parts of the GPU and part j of n have some of it
 // in common.
 func overlap(i, m, j, n int) bool { return i*n < (j+1)*m && j*m < (i+1)*n }
+
+// AnySlot lets the engine choose where a virtual GPU lies.
+const AnySlot = -1
+
+// CreateVGPU makes a virtual GPU of a type on a virtual function that is none
+// yet. On a GPU of mixed sizes it lies at a slot, counted in its own size, or the
+// first that is free. One that MIG backs gets a GPU instance of its profile that
+// backs no other and has no processes, if there is one without compute instances
+// that, and else the one with the lowest ID; how the driver chooses is not known (?).
+func (e *Engine) CreateVGPU(gpu hardware.PCIAddress, vf, typeID, slot int) error {
+	return e.command(gpu, func(c *call) error {
+		vgpu, err := c.vgpu()
+		if err != nil {
+			return err
+		}
+		kind := typeByID(c.gpu, typeID)
+		if kind == nil || vf < 0 {
+			return fmt.Errorf("vGPU type %d on virtual function %d: %w", typeID, vf, hardware.ErrGPUInvalidArgument)
+		}
+		if slices.ContainsFunc(vgpu.Active, func(a VirtualGPU) bool { return a.VF == vf }) {
+			return fmt.Errorf("virtual function %d is a virtual GPU already: %w", vf, hardware.ErrGPUInUse)
+		}
+		found, err := c.state.placeVGPU(c.gpu, kind, slot)
+		if err != nil {
+			return fmt.Errorf("%s: %w", kind.Name, err)
+		}
+		found.VF = vf
+		vgpu.Active = append(vgpu.Active, found)
+		slices.SortFunc(vgpu.Active, func(a, b VirtualGPU) int { return cmp.Compare(a.VF, b.VF) })
+		return nil
+	})
+}
+
+// placeVGPU finds where a virtual GPU goes, or says why there is no place.
+func (g *GPU) placeVGPU(gpu *hardware.GPU, kind *hardware.VGPUType, slot int) (VirtualGPU, error) {
+	var err error
+	for _, candidate := range g.candidates(kind, slot) {
+		if err = g.admits(gpu, kind, candidate); err == nil {
+			return candidate, nil
+		}
+	}
+	return VirtualGPU{}, err
+}
+
+// candidates are where a virtual GPU might go, best first. There is at least one,
+// if only to say why it is none.
+func (g *GPU) candidates(kind *hardware.VGPUType, slot int) []VirtualGPU {
+	first := VirtualGPU{Type: kind.ID, Slot: max(slot, 0), GPUInstance: timeShared}
+	candidates := []VirtualGPU{first}
+	switch {
+	case kind.MIGProfileID != timeShared && g.MIG != nil:
+		var used []VirtualGPU
+		for _, instance := range g.MIG.Instances {
+			first.GPUInstance = instance.ID
+			switch {
+			case instance.Profile != kind.MIGProfileID || slices.ContainsFunc(instance.Compute, func(c ComputeInstance) bool { return c.Processes > 0 }):
+			case len(instance.Compute) > 0:
+				used = append(used, first)
+			default:
+				candidates = append(candidates, first)
+			}
+		}
+		candidates = append(candidates, used...)
+	case slot == AnySlot && g.VGPU.MixedSize:
+		for first.Slot = 1; first.Slot < kind.MaxMixed; first.Slot++ {
+			candidates = append(candidates, first)
+		}
+	}
+	return candidates
+}
+
+// DestroyVGPU makes a virtual function be no virtual GPU any more.
+func (e *Engine) DestroyVGPU(gpu hardware.PCIAddress, vf int) error {
+	return e.command(gpu, func(c *call) error {
+		vgpu, err := c.vgpu()
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(vgpu.Active, func(a VirtualGPU) bool { return a.VF == vf })
+		if i < 0 {
+			return fmt.Errorf("virtual function %d is no virtual GPU: %w", vf, hardware.ErrGPUNotFound)
+		}
+		vgpu.Active = slices.Delete(vgpu.Active, i, i+1)
+		return nil
+	})
+}
+
+// CreatableVGPUTypes are the IDs of the types of which one more can be made now.
+func (e *Engine) CreatableVGPUTypes(gpu hardware.PCIAddress) (ids []int, err error) {
+	i, err := e.index(gpu)
+	if err != nil {
+		return nil, err
+	}
+	node, state := &e.base.GPUs[i], e.state.GPUs[i].clone()
+	if node.VGPU == nil {
+		return nil, fmt.Errorf("gpu %s: it is no host of virtual GPUs: %w", gpu, hardware.ErrGPUNotSupported)
+	}
+	for t := range node.VGPU.Types {
+		kind := &node.VGPU.Types[t]
+		if _, err := state.placeVGPU(node, kind, AnySlot); err == nil {
+			ids = append(ids, kind.ID)
+		}
+	}
+	return ids, nil
+}
+
+// SetMixedSizeVGPUs lets virtual GPUs of different sizes be on the GPU at a time,
+// or not. It is for a GPU that has none yet and is not in MIG mode.
+func (e *Engine) SetMixedSizeVGPUs(gpu hardware.PCIAddress, enabled bool) error {
+	return e.command(gpu, func(c *call) error {
+		vgpu, err := c.vgpu()
+		switch {
+		case err != nil:
+			return err
+		case enabled && !canMixSizes(c.gpu):
+			return fmt.Errorf("%s cannot mix sizes: %w", c.gpu.ProductName, hardware.ErrGPUNotSupported)
+		case c.state.MIG != nil && c.state.MIG.Current:
+			return fmt.Errorf("MIG is on: %w", hardware.ErrGPUNotSupported)
+		case len(vgpu.Active) > 0:
+			return fmt.Errorf("there are %d virtual GPUs: %w", len(vgpu.Active), hardware.ErrGPUInUse)
+		}
+		vgpu.MixedSize = enabled
+		return nil
+	})
+}

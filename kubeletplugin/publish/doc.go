@@ -22,7 +22,7 @@
 //	limits.go         what the API server admits, by Kubernetes minor
 //	check.go          a device against these rules; what breaks one is left out, with an
 //	                  error that names the field
-//	names.go          names of objects and devices
+//	names.go          names of objects and devices; find.go the way back
 //	attribute.go      attributes that all drivers share
 //	nvidia.go         NVIDIA GPUs; mig.go their partitions; vgpu.go virtual GPUs
 //	amd.go            AMD GPUs and their partition modes

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -24,10 +25,13 @@ type engine struct {
 	inventory *allocator.Inventory
 	celCache  *cel.Cache
 	asked     asked
+	metrics   *instruments
+	cycles    atomic.Int64 // that began
 }
 
-func newEngine(features feature.Features) *engine {
+func newEngine(features feature.Features, metrics *instruments) *engine {
 	return &engine{
+		metrics:   metrics,
 		inventory: allocator.NewInventory(allocator.WithExplanationSteps(explanationSteps)),
 		celCache: cel.NewCache(celExpressions, cel.Features{
 			EnableConsumableCapacity: features.EnableDRAConsumableCapacity,

@@ -19,7 +19,7 @@
 // What they share: state (of a cycle), claims (from a pod to its claims), extended
 // and extendedrequests (the claim that the scheduler itself makes for extended
 // resources), allocate (whose search), cluster (what there is and what is taken),
-// reasons (what a refused pod is told), args.
+// reasons (what a refused pod is told), causes and metrics (what is counted), args.
 //
 // # Who knows what is taken
 //

@@ -56,8 +56,9 @@ func (p *Plugin) PreEnqueue(ctx context.Context, pod *corev1.Pod) *fwk.Status {
 	if !p.enabled {
 		return nil
 	}
+	defer p.took(pointPreEnqueue, p.clock.Now())
 	if err := p.eachClaim(pod, nil); err != nil {
-		return p.refuse(ctx, pod, err.Error(), err.Error())
+		return p.refuse(ctx, pod, causeClaimMissing, err.Error(), err.Error())
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (p *Plugin) specialForNode(ctx context.Context, s *podState, pod *corev1.Po
 	if !isSpecial(c.claim) {
 		// Whether its devices still fit is hard to tell. PostFilter deletes it and
 		// the pod starts anew.
-		return nil, nil, p.refuse(ctx, pod, "cannot schedule extended resource claim", about(c.claim, "", "left from an earlier attempt"))
+		return nil, nil, p.refuse(ctx, pod, causeLeftOver, "cannot schedule extended resource claim", about(c.claim, "", "left from an earlier attempt"))
 	}
 	classes := p.manager.DeviceClassResolver()
 	allocatable := info.GetAllocatable().GetScalarResources()
@@ -120,7 +120,7 @@ func (p *Plugin) specialForNode(ctx context.Context, s *podState, pod *corev1.Po
 		case class != nil:
 			wanted[name] = class.Name
 		case !known:
-			return nil, nil, p.refuse(ctx, pod, "cannot fit resource", about(c.claim, "", fmt.Sprintf("the node has no %s", name)))
+			return nil, nil, p.refuse(ctx, pod, causeNoResource, "cannot fit resource", about(c.claim, "", fmt.Sprintf("the node has no %s", name)))
 		}
 	}
 	requests, mappings := extendedRequests(pod, wanted)

@@ -31,6 +31,9 @@ func (p *Plugin) Filter(ctx context.Context, cycle fwk.CycleState, pod *corev1.P
 	if len(s.claims) == 0 {
 		return nil
 	}
+	if s.timed {
+		defer p.took(pointFilter, p.clock.Now())
+	}
 	node := info.Node()
 	special, mappings, status := p.specialForNode(ctx, s, pod, info)
 	if status != nil {
@@ -60,16 +63,16 @@ func (p *Plugin) Filter(ctx context.Context, cycle fwk.CycleState, pod *corev1.P
 // them for another pod of the group, and cannot be used on the node. PostFilter may
 // free those that have.
 func (p *Plugin) checkAllocated(ctx context.Context, s *podState, pod *corev1.Pod, node *corev1.Node) *fwk.Status {
-	first := ""
+	first, why := "", cause("")
 	var unavailable []int
 	for i := range s.claims {
 		c := &s.claims[i]
-		reason := p.unusable(c, node)
-		if reason == "" {
+		unusable := p.unusable(c, node)
+		if unusable == "" {
 			continue
 		}
 		if first == "" {
-			first = about(c.claim, "", reason)
+			first, why = about(c.claim, "", unusableReasons[unusable]), unusable
 		}
 		if c.allocated() {
 			unavailable = append(unavailable, i)
@@ -86,12 +89,12 @@ func (p *Plugin) checkAllocated(ctx context.Context, s *podState, pod *corev1.Po
 		}
 		s.unavailable.Insert(unavailable...)
 	}
-	return p.refuse(ctx, pod, "resourceclaim not available on the node", first)
+	return p.refuse(ctx, pod, why, "resourceclaim not available on the node", first)
 }
 
 // unusable says why the devices that the claim has, or is about to have, cannot be
 // used on the node; it is empty if they can, or if the claim has none.
-func (p *Plugin) unusable(c *podClaim, node *corev1.Node) string {
+func (p *Plugin) unusable(c *podClaim, node *corev1.Node) cause {
 	allocation := c.claim.Status.Allocation
 	if allocation == nil {
 		allocation = c.pending
@@ -100,20 +103,28 @@ func (p *Plugin) unusable(c *podClaim, node *corev1.Node) string {
 	case allocation == nil:
 		return ""
 	case c.availableOn != nil && !c.availableOn.Match(node):
-		return "its devices are not available on the node"
+		return causeElsewhere
 	case skipsNodeOperations(allocation) && !declaresOptionalNodeOperations(node):
-		return "its devices need the node to declare " + draoptionalnodeoperations.DRAOptionalNodeOperationsFeatureGate
+		return causeNodeFeature
 	case !c.allocated() || !bindingConditionsOn(p.features):
 		return ""
 	}
 	ready, err := readyForBinding(c.claim)
 	switch {
 	case err != nil:
-		return "its devices failed to bind"
+		return causeBindingFailed
 	case !ready && p.bindingTimedOut(c.claim):
-		return "its devices took too long to bind"
+		return causeBindingTimeout
 	}
 	return ""
+}
+
+// unusableReasons says the same to the pod's owner.
+var unusableReasons = map[cause]string{
+	causeElsewhere:      "its devices are not available on the node",
+	causeNodeFeature:    "its devices need the node to declare " + draoptionalnodeoperations.DRAOptionalNodeOperationsFeatureGate,
+	causeBindingFailed:  "its devices failed to bind",
+	causeBindingTimeout: "its devices took too long to bind",
 }
 
 func skipsNodeOperations(allocation *resourceapi.AllocationResult) bool {
@@ -158,8 +169,8 @@ func (p *Plugin) search(ctx context.Context, s *podState, pod *corev1.Pod, node 
 		return nil, p.searchFailed(ctx, pod, node, err)
 	}
 	if len(found) != len(claims) {
-		reason := p.whyNot(limited, s, node, claims)
-		return nil, p.refuse(ctx, pod, reason, reason)
+		reason, why := p.whyNot(limited, s, node, claims)
+		return nil, p.refuse(ctx, pod, why, reason, reason)
 	}
 	for k, i := range places {
 		result.allocations[i] = &found[k]
@@ -175,11 +186,11 @@ func (p *Plugin) searchFailed(ctx context.Context, pod *corev1.Pod, node *corev1
 		// does not wait for an event that may never come.
 		return failed(ctx, pod, fmt.Errorf("node %s: timed out trying to allocate devices", node.Name))
 	case concernsNodeOnly(err):
-		return p.refuse(ctx, pod, err.Error(), err.Error())
+		return p.refuse(ctx, pod, causeInvalidPools, err.Error(), err.Error())
 	case ctx.Err() != nil:
 		// The scheduler has enough nodes, or is about to stop.
 		reason := fmt.Sprintf("asked by caller to stop allocating devices: %v", context.Cause(ctx))
-		return p.refuse(ctx, pod, reason, reason)
+		return p.refuse(ctx, pod, causeStopped, reason, reason)
 	}
 	// Some claim, class or device is wrong. Other nodes would not help, so the cycle
 	// ends here.

@@ -3,6 +3,8 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/utils/clock"
@@ -55,35 +58,51 @@ var (
 
 // Factory makes the plugins of one process. The zero value is ready. What is
 // learned about the cluster's devices is shared by all plugins with the same
-// SharedDRAManager, so that profiles do not each compile all slices.
+// SharedDRAManager, so that profiles do not each compile all slices. The first
+// factory of a process adds its metrics to the registry that the process serves.
 type Factory struct {
 	mu      sync.Mutex
 	engines map[fwk.SharedDRAManager]*engine
+	metrics *instruments
 }
 
 // New is the factory of a plugin as the scheduler's registry wants it. The feature
 // gates are those of the process.
 func (f *Factory) New(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 	features := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.metrics == nil {
+		f.metrics = newInstruments()
+		if err := f.metrics.register(served{}, f.allEngines); err != nil {
+			// Another factory of this process has them.
+			klog.FromContext(ctx).Error(err, "Metrics of this scheduler are not served", "plugin", Name)
+		}
+	}
 	return newPlugin(args, handle, features, f.engine(handle.SharedDRAManager(), features))
 }
 
+// engine returns what the plugins with the manager share. The caller holds mu.
 func (f *Factory) engine(manager fwk.SharedDRAManager, features feature.Features) *engine {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if f.engines[manager] == nil {
 		if f.engines == nil {
 			f.engines = map[fwk.SharedDRAManager]*engine{}
 		}
-		f.engines[manager] = newEngine(features)
+		f.engines[manager] = newEngine(features, f.metrics)
 	}
 	return f.engines[manager]
+}
+
+func (f *Factory) allEngines() []*engine {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Values(f.engines))
 }
 
 // New makes a plugin that shares nothing with others, with the given features.
 // args are nil or a *runtime.Unknown with Args as JSON or YAML.
 func New(_ context.Context, args runtime.Object, handle fwk.Handle, features feature.Features) (fwk.Plugin, error) {
-	return newPlugin(args, handle, features, newEngine(features))
+	return newPlugin(args, handle, features, newEngine(features, newInstruments()))
 }
 
 func newPlugin(object runtime.Object, handle fwk.Handle, features feature.Features, engine *engine) (*Plugin, error) {

@@ -23,6 +23,7 @@ func (p *Plugin) PodGroupPostFilter(ctx context.Context, cycle fwk.PodGroupCycle
 	if !p.enabled || info.GetType() == fwk.CompositePodGroupKeyType {
 		return nil, nothing
 	}
+	defer p.took(pointPodGroupPostFilter, p.clock.Now())
 	if group := info.GetPodGroup(); p.features.EnableTopologyAwareWorkloadScheduling && group != nil && group.Spec.SchedulingConstraints != nil {
 		return nil, nothing
 	}

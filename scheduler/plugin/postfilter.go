@@ -25,6 +25,7 @@ func (p *Plugin) PostFilter(ctx context.Context, cycle fwk.CycleState, pod *core
 	if !p.enabled || p.resizing(pod) {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
+	defer p.took(pointPostFilter, p.clock.Now())
 	s, err := readState(cycle)
 	if err != nil {
 		return nil, failed(ctx, pod, err)

@@ -45,6 +45,7 @@ func (p *Plugin) PreBind(ctx context.Context, cycle fwk.CycleState, pod *corev1.
 	if !p.enabled {
 		return nil
 	}
+	defer p.took(pointPreBind, p.clock.Now())
 	s, err := readState(cycle)
 	if err != nil {
 		return failed(ctx, pod, err)

@@ -23,9 +23,10 @@ func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev
 	if !p.enabled || p.resizing(pod) {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
+	defer p.took(pointPreFilter, p.clock.Now())
 	// A pod that is refused below leaves a state without claims, and later
 	// extension points have nothing to do.
-	s := &podState{special: -1, perNode: map[string]*nodeResult{}}
+	s := &podState{special: -1, perNode: map[string]*nodeResult{}, timed: p.engine.timesNodes()}
 	cycle.Write(stateKey, s)
 	group, err := joinGroup(cycle, pod, s)
 	if err != nil {
@@ -33,7 +34,7 @@ func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev
 	}
 	claims, err := p.userClaims(pod)
 	if err != nil {
-		return nil, p.refuse(ctx, pod, err.Error(), err.Error())
+		return nil, p.refuse(ctx, pod, causeClaimMissing, err.Error(), err.Error())
 	}
 	special, scalars, err := p.specialClaimFor(pod)
 	if err != nil {
@@ -77,7 +78,7 @@ func (p *Plugin) resizing(pod *corev1.Pod) bool {
 func (p *Plugin) prepareClaim(ctx context.Context, pod *corev1.Pod, c *podClaim, group *groupState, special bool) *fwk.Status {
 	if c.allocated() {
 		if full(c.claim) && !p.reservedFor(pod, c.claim) {
-			return p.refuse(ctx, pod, "resourceclaim in use", about(c.claim, "", "is reserved for as many pods as it can be"))
+			return p.refuse(ctx, pod, causeFull, "resourceclaim in use", about(c.claim, "", "is reserved for as many pods as it can be"))
 		}
 		return p.setAvailable(ctx, pod, c, c.claim.Status.Allocation)
 	}
@@ -86,7 +87,7 @@ func (p *Plugin) prepareClaim(ctx context.Context, pod *corev1.Pod, c *podClaim,
 			// Whoever has reserved devices for it may still fail to write that down.
 			// The event of the claim's update brings the pod back, or that of the other
 			// pod's failure.
-			return p.refuse(ctx, pod, fmt.Sprintf("resource claim %s is in the process of being allocated", klog.KObj(c.claim)),
+			return p.refuse(ctx, pod, causeInFlight, fmt.Sprintf("resource claim %s is in the process of being allocated", klog.KObj(c.claim)),
 				about(c.claim, "", "is being allocated for another pod"))
 		}
 		c.pending = pending
@@ -122,10 +123,10 @@ func (p *Plugin) checkRequest(ctx context.Context, pod *corev1.Pod, claim *resou
 	case request.Exactly != nil:
 		return p.checkClass(ctx, pod, claim, request.Name, request.Exactly.DeviceClassName)
 	case len(request.FirstAvailable) == 0:
-		return p.refuse(ctx, pod, fmt.Sprintf("resource claim %s, request %s: unknown request type", klog.KObj(claim), request.Name),
+		return p.refuse(ctx, pod, causeRequest, fmt.Sprintf("resource claim %s, request %s: unknown request type", klog.KObj(claim), request.Name),
 			about(claim, request.Name, "has neither exactly nor firstAvailable, or a field that this scheduler does not know"))
 	case !p.features.EnableDRAPrioritizedList:
-		return p.refuse(ctx, pod,
+		return p.refuse(ctx, pod, causeRequest,
 			fmt.Sprintf("resource claim %s, request %s: has subrequests, but the DRAPrioritizedList feature is disabled", klog.KObj(claim), request.Name),
 			about(claim, request.Name, "has firstAvailable and the feature gate DRAPrioritizedList is off"))
 	}
@@ -147,7 +148,7 @@ func (p *Plugin) checkClass(ctx context.Context, pod *corev1.Pod, claim *resourc
 	}
 	// Any other error is the allocator's to report, if it meets it as well.
 	if _, err := p.manager.DeviceClasses().Get(class); apierrors.IsNotFound(err) {
-		return p.refuse(ctx, pod, fmt.Sprintf("request %s: device class %s does not exist", request, class),
+		return p.refuse(ctx, pod, causeNoClass, fmt.Sprintf("request %s: device class %s does not exist", request, class),
 			about(claim, request, fmt.Sprintf("device class %s does not exist", class)))
 	}
 	return nil

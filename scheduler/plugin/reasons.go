@@ -27,11 +27,13 @@ func unschedulable(reason string) *fwk.Status {
 	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reason)
 }
 
-// refuse is unschedulable in the words that the arguments ask for. Ours say the
-// same for all nodes that fail alike, so that the scheduler can add them up.
-func (p *Plugin) refuse(ctx context.Context, pod *corev1.Pod, upstream, ours string) *fwk.Status {
+// refuse is unschedulable in the words that the arguments ask for, and counts the
+// cause. Our words say the same for all nodes that fail alike, so that the
+// scheduler can add them up.
+func (p *Plugin) refuse(ctx context.Context, pod *corev1.Pod, why cause, upstream, ours string) *fwk.Status {
 	reason := p.words(upstream, ours)
-	klog.FromContext(ctx).V(5).Info("Pod does not fit", "pod", klog.KObj(pod), "reason", reason)
+	klog.FromContext(ctx).V(5).Info("Pod does not fit", "pod", klog.KObj(pod), "cause", why, "reason", reason)
+	p.engine.metrics.refused(why)
 	return unschedulable(reason)
 }
 
@@ -51,17 +53,22 @@ func failed(ctx context.Context, pod *corev1.Pod, err error) *fwk.Status {
 
 const noRoom = "cannot allocate all claims"
 
-// whyNot says why the claims do not fit on the node.
-func (p *Plugin) whyNot(ctx context.Context, s *podState, node *corev1.Node, claims []*resourceapi.ResourceClaim) string {
+// whyNot says why the claims do not fit on the node: a sentence, and what kind of
+// thing is in the way.
+func (p *Plugin) whyNot(ctx context.Context, s *podState, node *corev1.Node, claims []*resourceapi.ResourceClaim) (string, cause) {
 	explainer, ok := s.allocator.(*allocator.Allocator)
 	if !ok || p.args.Reasons == ReasonsUpstream || !s.mayExplain() {
-		return noRoom
+		return noRoom, causeUnexplained
 	}
 	explanation, err := explainer.Explain(ctx, node, claims)
 	if err != nil || explanation.Fits {
-		return noRoom
+		return noRoom, causeUnexplained
 	}
-	return strings.Replace(explanation.Reason(), "claim "+specialName, specialSubject, 1)
+	why := causeUnexplained
+	if explanation.First != nil {
+		why = cause(explanation.First.Binding.Cause)
+	}
+	return strings.Replace(explanation.Reason(), "claim "+specialName, specialSubject, 1), why
 }
 
 // mayExplain counts the explanations of a cycle.

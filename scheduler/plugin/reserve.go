@@ -24,6 +24,7 @@ func (p *Plugin) Reserve(ctx context.Context, cycle fwk.CycleState, pod *corev1.
 	if !p.enabled {
 		return nil
 	}
+	defer p.took(pointReserve, p.clock.Now())
 	s, err := readState(cycle)
 	if err != nil {
 		return failed(ctx, pod, err)
@@ -91,6 +92,7 @@ func (p *Plugin) Unreserve(ctx context.Context, cycle fwk.CycleState, pod *corev
 	if !p.enabled {
 		return
 	}
+	defer p.took(pointUnreserve, p.clock.Now())
 	s, err := readState(cycle)
 	if err != nil {
 		return

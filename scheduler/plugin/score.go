@@ -23,6 +23,9 @@ func (p *Plugin) Score(ctx context.Context, cycle fwk.CycleState, pod *corev1.Po
 	if len(s.claims) == 0 {
 		return 0, nil
 	}
+	if s.timed {
+		defer p.took(pointScore, p.clock.Now())
+	}
 	result, ok := s.node(info.Node().Name)
 	if !ok {
 		return 0, nil // nothing was searched, so all nodes are equal

@@ -37,6 +37,8 @@ type podState struct {
 	scalars map[corev1.ResourceName]int64
 	// allocator is nil if all claims were allocated before the cycle.
 	allocator nodeAllocator
+	// timed: Filter and Score, which are called for each node, are timed.
+	timed bool
 
 	mu sync.Mutex
 	// unavailable has the allocated claims that some node could not use.

@@ -26,15 +26,17 @@ type Work struct {
 }
 
 // Work returns what was done so far. The numbers are read one after the other.
-func (p *Plugin) Work() Work {
-	stats := p.engine.inventory.Stats()
+func (p *Plugin) Work() Work { return p.engine.work() }
+
+func (e *engine) work() Work {
+	stats := e.inventory.Stats()
 	return Work{
 		Searches: stats.Searches, Reused: stats.Reused, Steps: stats.Steps, Unpruned: stats.Unpruned,
 		SelectorEvaluations: stats.SelectorEvaluations,
-		LedgerCurrent:       p.engine.asked.current.Load(),
-		LedgerFallbacks:     p.engine.asked.fallbacks.Load(),
-		LedgerReadings:      p.engine.asked.readings.Load(),
-		DevicesHeldTwice:    p.engine.asked.heldTwice.Load(),
+		LedgerCurrent:       e.asked.current.Load(),
+		LedgerFallbacks:     e.asked.fallbacks.Load(),
+		LedgerReadings:      e.asked.readings.Load(),
+		DevicesHeldTwice:    e.asked.heldTwice.Load(),
 	}
 }
 

@@ -93,11 +93,11 @@ cases: ## Ask about the situations of public reports; the last line says how man
 conformance: ## Run upstream's own allocator suite on our allocator
 	@go run ./tools/conformance
 
-conformance-plugin: ## Run the in-tree scheduler plugin's own tests on our allocator; minutes to compile once
-	@go run ./tools/conformance -plugin
+conformance-plugin: ## Run the in-tree scheduler plugin's own tests on our allocator and plugin; minutes to compile once
+	@go run ./tools/conformance -suite allocator-in-tree,testplugin,plugin-tests
 
 conformance-plugin-long: ## Run scheduler_perf's short workloads, with an API server, on our allocator
-	@go run ./tools/conformance -plugin -workloads
+	@go run ./tools/conformance -suite allocator-in-tree-workloads
 
 difftest: ## Compare with upstream's allocator on CASES random cases, about 3 minutes
 	@DRAY_DIFFTEST_CASES=$(CASES) go run ./tools/cmd/figure -prefix 'difftest: ' -- \

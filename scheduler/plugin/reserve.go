@@ -147,8 +147,11 @@ func (p *Plugin) unreserveFor(ctx context.Context, pod *corev1.Pod, claim *resou
 		klog.FromContext(ctx).Error(err, "Could not unreserve claim", "pod", klog.KObj(pod), "resourceclaim", klog.KObj(claim))
 		return
 	}
-	// PreBind writes nothing for a pod that a claim seems to be reserved for.
-	p.assume(ctx, updated)
+	// PreBind writes nothing for a pod that a claim seems to be reserved for. A patch
+	// that found nothing to change brings nothing that the manager has not seen.
+	if updated.ResourceVersion != claim.ResourceVersion {
+		p.assume(ctx, updated)
+	}
 }
 
 // removeConsumer takes one entry out of the claim's list of consumers. The patch

@@ -30,20 +30,41 @@
 //
 // # The plugin
 //
-// With -plugin it runs, instead of the suite, the tests of the scheduler's
-// in-tree plugin DynamicResources, and prints as its last line
-// "conformance-plugin allocator-in-tree: N of M, K excepted". The tests are not
-// touched: they are compiled from the module cache. What is patched is the module
-// beneath them: NewAllocator of the copy returns Dray's allocator if an environment
-// variable says so, and the same binary without it is the baseline.
+// With -suite it runs, instead of that suite, others of upstream's, which are about
+// the scheduler's plugin DynamicResources, and prints for each of them, by its name,
+// "conformance-plugin NAME: N of M, K excepted". N + K = M, or the run fails. It
+// says how long each was compiled and run.
 //
-//	plugin.go         find both modules, the exceptions and why, run the tests
-//	pluginscratch.go  the copy, with a go.mod that builds kubernetes on it
-//	pluginreport.go   what counts, what is excepted, and when the run fails
-//	workloads.go      with -workloads: scheduler_perf's short workloads in its place
+//	allocator-in-tree            the in-tree plugin's tests, Dray's allocator inside
+//	allocator-in-tree-workloads  scheduler_perf's short workloads, the same way
+//	testplugin                   the cases of its TestPlugin, on DrayDynamicResources
+//	plugin-tests                 its other tests that can reach another plugin
 //
-// The copy is the main module under its own path, with the go.mod of
+// In the first two the tests are not touched: they are compiled from the module
+// cache. What is patched is the module beneath them: NewAllocator of the copy returns
+// Dray's allocator if an environment variable says so, and the same binary without it
+// is the baseline. The copy is the main module under its own path, with the go.mod of
 // k8s.io/kubernetes: so it is what kubernetes imports, and kubernetes is built with
-// the dependencies of its release. The copy prints a line when it makes Dray's
-// allocator, and a run without that line fails.
+// the dependencies of its release.
+//
+// For the others the packages with the tests are copied, into a module of their own
+// with the same dependencies. The copies differ from upstream's in a few places that
+// make a plugin; upstream's package where it is, is
+// the baseline. The manager of claims stays upstream's, because tests look into it.
+// Reasons are upstream's, because tests compare them.
+//
+//	plugin.go         find both modules, compile and run the suites
+//	pluginsuites.go   the suites, their exceptions and why; tests left out and why
+//	testbinary.go     compile the tests of a suite, run them
+//	pluginreport.go   what counts, what is excepted, and when the run fails
+//	pluginscratch.go  the copy with the patched allocator, its go.mod
+//	plugincopies.go   the module of copied tests, its go.mod
+//	pluginunit.go     the copy of the plugin's own tests
+//	workloads.go      the workloads, and etcd
+//
+// An exception has a reason and the text that its failure prints. The run fails if
+// it passes, fails with another text, or is gone; so it does if the number of tests
+// is not the one that was there when the suites were last read. Tests of the plugin's
+// package are in one of the lists of pluginsuites.go: a new one ends the run. What is
+// Dray's prints a line when it is made, and a run without that line fails.
 package main

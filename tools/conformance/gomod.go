@@ -27,7 +27,9 @@ func mergeGoMod(upstream, allocator []byte, allocatorDir string) ([]byte, error)
 	if into.Module == nil || from.Module == nil {
 		return nil, errors.New("a go.mod without a module directive cannot be merged")
 	}
-	if len(into.Replace)+len(from.Replace) > 0 {
+	// What was merged into it before is replaced by a directory.
+	isForeign := func(r *modfile.Replace) bool { return !strings.HasPrefix(r.Old.Path, oursPrefix) }
+	if slices.ContainsFunc(into.Replace, isForeign) || len(from.Replace) > 0 {
 		return nil, fmt.Errorf("a go.mod with replace directives cannot be merged: upstream's has %d, the allocator's %d", len(into.Replace), len(from.Replace))
 	}
 	have := map[string]string{}

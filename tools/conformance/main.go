@@ -10,11 +10,16 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 )
 
+// allocatorSuite is the name of the suite that needs nothing of Kubernetes'
+// scheduler.
+const allocatorSuite = "allocator"
+
 type options struct {
-	plugin          bool
-	workloads       bool
+	suites          []pluginSuite // none: the allocator's suite
 	baseline        bool
 	fresh           bool
 	sharedInventory bool
@@ -48,8 +53,8 @@ func conformance(ctx context.Context, args []string, out, progress io.Writer) er
 		return err
 	}
 	say := func(format string, a ...any) { fmt.Fprintf(progress, format+"\n", a...) }
-	if opts.plugin {
-		return pluginConformance(ctx, root, opts, out, say)
+	if len(opts.suites) > 0 {
+		return pluginConformance(ctx, root, opts.suites, opts, out, say)
 	}
 	return allocatorConformance(ctx, root, opts, out, say)
 }
@@ -103,9 +108,8 @@ func parseFlags(args []string, usage io.Writer) (options, error) {
 	var opts options
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	flags.SetOutput(usage)
-	flags.BoolVar(&opts.plugin, "plugin", false, "run the tests of the in-tree scheduler plugin instead of the allocator's suite")
-	flags.BoolVar(&opts.workloads, "workloads", false, "with -plugin: run the short workloads of scheduler_perf against an API server instead")
-	flags.BoolVar(&opts.baseline, "baseline", false, "run upstream's own allocator on the unchanged expectations, as a control")
+	suite := flags.String("suite", allocatorSuite, "which tests to run: "+allocatorSuite+", or a comma-separated `list` of "+strings.Join(suiteNames()[1:], ", "))
+	flags.BoolVar(&opts.baseline, "baseline", false, "run upstream's own code on the unchanged expectations, as a control")
 	flags.BoolVar(&opts.fresh, "fresh", false, "write the scratch copy anew even if its inputs have not changed")
 	flags.BoolVar(&opts.sharedInventory, "shared-inventory", false, "put all cases through one inventory")
 	flags.BoolVar(&opts.verbose, "v", false, "print the output of every case, not only of those that fail")
@@ -119,11 +123,17 @@ func parseFlags(args []string, usage io.Writer) (options, error) {
 	if opts.baseline && opts.sharedInventory {
 		return options{}, errors.New("-shared-inventory: upstream's allocator, which -baseline runs, has no inventory")
 	}
-	if opts.workloads && (!opts.plugin || *run != "") {
-		return options{}, errors.New("-workloads: goes with -plugin and without -run")
+	if *suite != allocatorSuite {
+		var err error
+		if opts.suites, err = findSuites(strings.Split(*suite, ",")); err != nil {
+			return options{}, err
+		}
 	}
-	if opts.plugin && opts.sharedInventory {
-		return options{}, errors.New("-shared-inventory: with -plugin all tests share one inventory anyway")
+	if len(opts.suites) > 0 && opts.sharedInventory {
+		return options{}, fmt.Errorf("-shared-inventory: goes with -suite %s; in the others all tests share one inventory anyway", allocatorSuite)
+	}
+	if slices.ContainsFunc(opts.suites, func(s pluginSuite) bool { return s.pkg == (suitePackage{}) }) && *run != "" {
+		return options{}, errors.New("-run: the workloads are selected by their labels")
 	}
 	if *run != "" {
 		expression, err := regexp.Compile(*run)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,6 +142,7 @@ const pluginEvents = `{"Action":"run","Test":"TestPlugin"}
 {"Action":"pass","Test":"TestPlugin"}
 {"Action":"run","Test":"TestSelection"}
 {"Action":"run","Test":"TestSelection/one"}
+{"Action":"output","Test":"TestSelection/one","Output":"another type\n"}
 {"Action":"fail","Test":"TestSelection/one"}
 {"Action":"run","Test":"TestSelection/two"}
 {"Action":"fail","Test":"TestSelection/two"}
@@ -155,7 +158,14 @@ func tinyPluginReport(t *testing.T, events string) pluginReport {
 		t.Fatal(err)
 	}
 	o.exit = errors.New("exit status 1")
-	return pluginReport{name: "allocator-in-tree", kubernetes: tinyKube, outcomes: o, exceptions: []exception{{"TestSelection", "by name"}}, want: 4}
+	return pluginReport{pluginSuite: tinyPluginSuite(), kubernetes: tinyKube, outcomes: o}
+}
+
+func tinyPluginSuite() pluginSuite {
+	return pluginSuite{
+		name: "allocator-in-tree", subject: "Dray's allocator", mark: overrideMark,
+		want: 4, mayExcept: 3, exceptions: except("by name", "another type", "TestSelection"),
+	}
 }
 
 func TestPluginRunIsCompleteIfAllPassThatIsNotExcepted(t *testing.T) {
@@ -165,7 +175,7 @@ func TestPluginRunIsCompleteIfAllPassThatIsNotExcepted(t *testing.T) {
 	}
 	var out strings.Builder
 	r.print(&out)
-	want := "Dray's allocator in the plugin of k8s.io/kubernetes v1.37.2\nexcepted: TestSelection: by name\nconformance-plugin allocator-in-tree: 3 of 4, 1 excepted\n"
+	want := "allocator-in-tree: Dray's allocator in the tests of k8s.io/kubernetes v1.37.2\nexcepted: TestSelection: by name\nconformance-plugin allocator-in-tree: 3 of 4, 1 excepted\n"
 	if out.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)
 	}
@@ -185,12 +195,13 @@ func TestPluginRunThatDoesNotCount(t *testing.T) {
 		"a like-named test fails":      {`"pass","Test":"TestSelectionOther"`, `"fail","Test":"TestSelectionOther"`, nil, "tests that did not pass: 1"},
 		"a test is gone":               {`"Test":"TestPlugin/waits"`, `"Test":"TestPlugin/fits"`, nil, "3 tests ran, expected 4"},
 		"an exception passes":          {`"fail","Test":"TestSelection"`, `"pass","Test":"TestSelection"`, nil, "TestSelection is excepted and did not fail"},
+		"for another reason":           {`another type`, `timed out`, nil, "TestSelection is excepted and failed for another reason"},
 		"an exception is gone":         {`"TestSelection`, `"TestRenamed`, nil, "TestSelection is excepted and did not run"},
 		"upstream's allocator":         {overrideMark, "", nil, "Dray's allocator was not made"},
 		"ours in the baseline":         {`"fail"`, `"pass"`, baseline, "Dray's allocator was made in a run without it"},
 		"an exception in the baseline": {overrideMark, "", baseline, "tests that did not pass: 1"},
 		"too many exceptions": {"", "", func(r *pluginReport) {
-			r.exceptions = append(r.exceptions, exception{"A", ""}, exception{"B", ""}, exception{"C", ""})
+			r.exceptions = append(r.exceptions, except("", "", "A", "B", "C")...)
 		}, "4 tests are excepted, at most 3 may be"},
 		"go test disagrees": {`"fail"`, `"pass"`, func(r *pluginReport) { r.exceptions, r.want = nil, 5 }, "no test failed, but go test ended with: exit status 1"},
 	} {
@@ -211,7 +222,7 @@ func TestBaselineHasNoExceptions(t *testing.T) {
 	r.options.baseline, r.outcomes.exit = true, nil
 	var out strings.Builder
 	r.print(&out)
-	want := "upstream's own allocator (control) in the plugin of k8s.io/kubernetes v1.37.2\nconformance-plugin allocator-in-tree (baseline): 4 of 4, 0 excepted\n"
+	want := "allocator-in-tree: upstream's own (control) in the tests of k8s.io/kubernetes v1.37.2\nconformance-plugin allocator-in-tree (baseline): 4 of 4, 0 excepted\n"
 	if out.String() != want || len(r.faults()) > 0 {
 		t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)
 	}
@@ -225,13 +236,73 @@ func TestSelectedPluginTestsNeedNotBeAll(t *testing.T) {
 	}
 }
 
-func TestEveryPluginExceptionHasAReason(t *testing.T) {
-	if len(pluginExceptions) > maxPluginExceptions {
-		t.Errorf("%d exceptions", len(pluginExceptions))
+func TestTestsCountAsDeepAsTheSuiteSays(t *testing.T) {
+	r := tinyPluginReport(t, pluginEvents)
+	for depth, want := range map[int][]string{
+		1: {"TestPlugin", "TestSelection", "TestSelectionOther"},
+		2: {"TestPlugin/fits", "TestPlugin/waits", "TestSelection", "TestSelectionOther"},
+		3: {"TestPlugin/fits", "TestPlugin/waits", "TestSelection", "TestSelectionOther"},
+	} {
+		r.depth = depth
+		if got := r.tests(); !slices.Equal(got, want) {
+			t.Errorf("depth %d: %q", depth, got)
+		}
 	}
-	for _, e := range pluginExceptions {
-		if e.test == "" || e.reason == "" {
-			t.Errorf("exception %+v", e)
+	// What lies beneath a test that counts fails with it, and is not told as well.
+	r = tinyPluginReport(t, strings.ReplaceAll(pluginEvents, `"pass","Test":"TestPlugin`, `"fail","Test":"TestPlugin`))
+	r.depth = 1
+	if misses, alone := r.misses(), r.failedAlone(); !slices.Equal(misses, []string{"TestPlugin"}) || len(alone) > 0 {
+		t.Errorf("misses %q, alone %q", misses, alone)
+	}
+}
+
+func TestEverySuiteOfThePluginIsComplete(t *testing.T) {
+	names := map[string]bool{allocatorSuite: true}
+	for _, s := range pluginSuites {
+		if names[s.name] || strings.Contains(s.name, ",") || s.subject == "" || s.mark == "" || s.want <= 0 || s.plan == nil {
+			t.Errorf("suite %q", s.name)
+		}
+		names[s.name] = true
+		if len(s.exceptions) > s.mayExcept {
+			t.Errorf("%s: %d exceptions", s.name, len(s.exceptions))
+		}
+		for _, e := range s.exceptions {
+			if e.test == "" || e.reason == "" || e.says == "" {
+				t.Errorf("%s: exception %+v", s.name, e)
+			}
+		}
+	}
+	for _, left := range leftOut {
+		if left.reason == "" || len(left.tests) == 0 {
+			t.Errorf("left out: %+v", left)
+		}
+	}
+}
+
+func TestSuitesAreSelectedByName(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                                    "",
+		"-suite=allocator":                    "",
+		"-suite=testplugin":                   "testplugin",
+		"-suite=testplugin,plugin-tests":      "testplugin plugin-tests",
+		"-suite=plugin-tests,nonesuch":        `error: -suite "nonesuch"`,
+		"-suite=":                             `error: -suite ""`,
+		"-suite=testplugin -shared-inventory": "error: -shared-inventory",
+		"-suite=allocator-in-tree-workloads -run=short": "error: -run: the workloads",
+	} {
+		opts, err := parseFlags(strings.Fields(args), io.Discard)
+		if message, isError := strings.CutPrefix(want, "error: "); isError {
+			if err == nil || !strings.HasPrefix(err.Error(), message) {
+				t.Errorf("%s: got %v", args, err)
+			}
+			continue
+		}
+		var names []string
+		for _, suite := range opts.suites {
+			names = append(names, suite.name)
+		}
+		if err != nil || strings.Join(names, " ") != want {
+			t.Errorf("%s: got %q, %v", args, names, err)
 		}
 	}
 }

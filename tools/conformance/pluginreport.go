@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// pluginReport counts the tests of the package that have no subtests. A test that
-// is an exception counts as one, with all that lies beneath it, in the baseline
-// too, where it has to pass like any other. The run counts only if
+// pluginReport counts the tests of a suite that have no subtests, or whose names
+// are as deep as the suite says. A test that is an exception counts as one, with all
+// that lies beneath it, in the baseline too, where it has to pass like any other.
+// The run counts only if
 //
 //	passed + excepted = total = want
 type pluginReport struct {
-	name       string // of the figure
+	pluginSuite
 	kubernetes module
-	exceptions []exception
 	outcomes   outcomes
 	options    options
-	want       int // total at readPluginVersion
 }
 
 // tests lists the tests that count, sorted.
@@ -30,7 +29,12 @@ func (r pluginReport) tests() []string {
 	}
 	var tests []string
 	for _, name := range slices.Sorted(maps.Keys(r.outcomes.verdicts)) {
-		if e, found := r.exceptionAbove(name); found && name == e.test || !found && !parents[name] {
+		deep := strings.Count(name, "/") + 1
+		counts := !parents[name]
+		if r.depth > 0 {
+			counts = deep == r.depth || counts && deep < r.depth
+		}
+		if e, found := r.exceptionAbove(name); found && name == e.test || !found && counts {
 			tests = append(tests, name)
 		}
 	}
@@ -87,8 +91,16 @@ func (r pluginReport) failedAlone() []string {
 	}
 	var alone []string
 	tests := r.tests()
+	counted := func(name string) bool {
+		for ; name != ""; name = parent(name) {
+			if _, found := slices.BinarySearch(tests, name); found {
+				return true
+			}
+		}
+		return false
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.outcomes.verdicts)) {
-		if _, under := r.exceptionAbove(name); !under && r.outcomes.verdicts[name] == failed && !below[name] && !slices.Contains(tests, name) {
+		if _, under := r.exceptionAbove(name); !under && r.outcomes.verdicts[name] == failed && !below[name] && !counted(name) {
 			alone = append(alone, name)
 		}
 	}
@@ -101,8 +113,8 @@ func (r pluginReport) faults() []string {
 	var faults []string
 	fault := func(format string, a ...any) { faults = append(faults, fmt.Sprintf(format, a...)) }
 	all := r.options.run == nil
-	if len(r.exceptions) > maxPluginExceptions {
-		fault("%d tests are excepted, at most %d may be", len(r.exceptions), maxPluginExceptions)
+	if len(r.exceptions) > r.mayExcept {
+		fault("%d tests are excepted, at most %d may be", len(r.exceptions), r.mayExcept)
 	}
 	if total := len(r.tests()); all && total != r.want {
 		fault("%d tests ran, expected %d: read what changed upstream, then correct the number", total, r.want)
@@ -113,13 +125,15 @@ func (r pluginReport) faults() []string {
 			fault("%s is excepted and did not run", e.test)
 		case ran && !r.options.baseline && v != failed:
 			fault("%s is excepted and did not fail: drop the exception", e.test)
+		case ran && !r.options.baseline && !strings.Contains(r.outcomes.outputBelow(e.test), e.says):
+			fault("%s is excepted and failed for another reason: it does not say %q", e.test, e.says)
 		}
 	}
-	switch marked := r.outcomes.marked(); {
+	switch marked := r.outcomes.marked(r.mark); {
 	case marked && r.options.baseline:
-		fault("Dray's allocator was made in a run without it")
+		fault("%s was made in a run without it", r.subject)
 	case !marked && !r.options.baseline && all:
-		fault("Dray's allocator was not made")
+		fault("%s was not made", r.subject)
 	}
 	if misses := r.misses(); len(misses) > 0 {
 		fault("tests that did not pass: %d", len(misses))
@@ -133,25 +147,36 @@ func (r pluginReport) faults() []string {
 	return faults
 }
 
-// marked says whether Dray's allocator was made in the run.
-func (o outcomes) marked() bool {
+// marked says whether the run printed the mark of what is Dray's.
+func (o outcomes) marked(mark string) bool {
 	for _, text := range o.output {
-		if strings.Contains(text, overrideMark) {
+		if strings.Contains(text, mark) {
 			return true
 		}
 	}
 	return false
 }
 
+// outputBelow is what the test and those beneath it printed.
+func (o outcomes) outputBelow(test string) string {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(o.output)) {
+		if name == test || strings.HasPrefix(name, test+"/") {
+			text.WriteString(o.output[name])
+		}
+	}
+	return text.String()
+}
+
 func (r pluginReport) print(w io.Writer) {
-	subject, suffix := "Dray's allocator", ""
+	subject, suffix := r.subject, ""
 	if r.options.baseline {
-		subject, suffix = "upstream's own allocator (control)", " (baseline)"
+		subject, suffix = "upstream's own (control)", " (baseline)"
 	}
 	if r.options.run != nil {
 		suffix += " (selected by -run)"
 	}
-	fmt.Fprintf(w, "%s in the plugin of %s %s\n", subject, r.kubernetes.Path, r.kubernetes.Version)
+	fmt.Fprintf(w, "%s: %s in the tests of %s %s\n", r.name, subject, r.kubernetes.Path, r.kubernetes.Version)
 	excepted := r.excepted()
 	for _, e := range r.exceptions {
 		if slices.Contains(excepted, e.test) {
@@ -163,7 +188,7 @@ func (r pluginReport) print(w io.Writer) {
 		if verdict == absent {
 			verdict = "did not run to its end"
 		}
-		fmt.Fprintf(w, "%s: %s\n%s", verdict, test, indent(r.outcomes.output[test]))
+		fmt.Fprintf(w, "%s: %s\n%s", verdict, test, indent(r.outcomes.outputBelow(test)))
 	}
 	if r.options.verbose {
 		r.printPassed(w)
@@ -181,7 +206,7 @@ func (r pluginReport) print(w io.Writer) {
 func (r pluginReport) printPassed(w io.Writer) {
 	for _, test := range r.tests() {
 		if r.outcomes.verdicts[test] == passed {
-			fmt.Fprintf(w, "passed: %s\n%s", test, indent(r.outcomes.output[test]))
+			fmt.Fprintf(w, "passed: %s\n%s", test, indent(r.outcomes.outputBelow(test)))
 		}
 	}
 }

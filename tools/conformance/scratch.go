@@ -27,6 +27,7 @@ type scratch struct {
 	dir   string
 	from  module
 	files map[string][]byte // added or replaced, by slash path in the module
+	bare  bool              // files is all there is
 }
 
 // plan works out the whole content of the copy without writing anything: what
@@ -134,8 +135,10 @@ func (s scratch) prepare(fresh bool, say func(string, ...any)) error {
 	if err := os.RemoveAll(s.dir); err != nil {
 		return fmt.Errorf("remove the earlier scratch copy: %w", err)
 	}
-	if err := copyTree(s.from.Dir, s.dir); err != nil {
-		return fmt.Errorf("copy %s: %w", s.from.Path, err)
+	if !s.bare {
+		if err := copyTree(s.from.Dir, s.dir); err != nil {
+			return fmt.Errorf("copy %s: %w", s.from.Path, err)
+		}
 	}
 	for name, content := range s.files {
 		if err := writeFile(filepath.Join(s.dir, filepath.FromSlash(name)), content); err != nil {

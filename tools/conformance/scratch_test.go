@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"go/format"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/mod/modfile"
 )
 
 func TestMergedGoModTakesTheHigherVersionOfEach(t *testing.T) {
@@ -28,6 +31,47 @@ func TestMergedGoModTakesTheHigherVersionOfEach(t *testing.T) {
 	}
 	if strings.Contains(string(got), "example.com/up v") {
 		t.Errorf("the module requires itself:\n%s", got)
+	}
+}
+
+func TestGoModsOfOursAreMergedOneAfterTheOther(t *testing.T) {
+	staged := []string{"k8s.io/api"}
+	goMod := []byte(tinyKubernetes)
+	goMod, _, err := renameKubernetes(goMod, copiesModule, tinyKube)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ours := range map[string]string{"allocator": tinyOurMod, "scheduler": "module github.com/dray-dev/dray/scheduler\n\nrequire github.com/dray-dev/dray/allocator v0.0.0\n\n" +
+		"replace k8s.io/api => k8s.io/api v0.37.2\n\nreplace github.com/dray-dev/dray/allocator => ../allocator\n"} {
+		plain, err := dropReplaces([]byte(ours), staged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if goMod, err = mergeGoMod(goMod, plain, "/repo/"+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if goMod, err = pinStaged(goMod, staged, "v0.37.2"); err != nil {
+		t.Fatal(err)
+	}
+	file, err := modfile.Parse("go.mod", goMod, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replaced := map[string]string{}
+	for _, r := range file.Replace {
+		replaced[r.Old.Path] = r.New.Path
+	}
+	if want := map[string]string{"k8s.io/api": "k8s.io/api", allocatorPath: "/repo/allocator", oursPrefix + "scheduler": "/repo/scheduler"}; !maps.Equal(replaced, want) {
+		t.Errorf("replacements: %v", replaced)
+	}
+	// Any other replacement of ours would be lost.
+	foreign := []byte("module github.com/dray-dev/dray/scheduler\n\nreplace example.com/a => example.com/b v1.0.0\n")
+	if foreign, err = dropReplaces(foreign, staged); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mergeGoMod(goMod, foreign, "/repo/scheduler"); err == nil {
+		t.Error("a replacement that the copies do not have was accepted")
 	}
 }
 
@@ -133,11 +177,13 @@ func TestAdapterIsFormattedGo(t *testing.T) {
 		if len(files) != 2 {
 			t.Errorf("baseline %v: %d files", baseline, len(files))
 		}
-		override, err := adapterFiles.ReadFile("adapter/zz_dray.go.txt")
-		if err != nil {
-			t.Fatal(err)
+		for _, name := range []string{"zz_dray.go", "plugin_test.go"} {
+			src, err := adapterFiles.ReadFile("adapter/" + name + ".txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = src
 		}
-		files[overrideFile] = override
 		for name, src := range files {
 			formatted, err := format.Source(src)
 			if err != nil {

@@ -15,10 +15,13 @@ import (
 const (
 	upstreamPath   = "k8s.io/dynamic-resource-allocation"
 	kubernetesPath = "k8s.io/kubernetes"
-	allocatorPath  = "github.com/dray-dev/dray/allocator"
+	oursPrefix     = "github.com/dray-dev/dray/"
+	allocatorPath  = oursPrefix + "allocator"
 
 	// Relative to the root of the repository.
 	allocatorDir   = "allocator"
+	schedulerDir   = "scheduler"
+	shippedConfig  = "deploy/scheduler/config.yaml"
 	kubernetesUser = "e2e" // the module whose go.mod pins k8s.io/kubernetes
 	deviationsFile = "docs/deviations.md"
 	scratchRoot    = "build/scratch"

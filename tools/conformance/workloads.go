@@ -20,10 +20,6 @@ const (
 	// filteredMark is the reason for which the long workloads are skipped.
 	filteredMark = "disabled by label filter"
 	etcdPackage  = "go.etcd.io/etcd/server/v3"
-	// wantWorkloads is how many short ones there are at readPluginVersion. Most
-	// tests run each once for every allocator of upstream's, which makes no
-	// difference to the override but for the feature gates that go with it.
-	wantWorkloads = 27
 )
 
 // runWorkloads runs the short workloads, package by package: their names repeat,
@@ -33,19 +29,19 @@ func runWorkloads(ctx context.Context, dir string, kubernetes module, opts optio
 	if err != nil {
 		return outcomes{}, err
 	}
-	env, err := workloadEnvironment(ctx, dir, kubernetes, say)
+	env, err := serverEnvironment(ctx, dir, kubernetes, say)
 	if err != nil {
 		return outcomes{}, err
 	}
 	all := outcomes{verdicts: map[string]verdict{}, output: map[string]string{}}
 	for _, name := range packages {
 		say("building and running the short workloads of %s", name)
-		args := []string{"test", "-json", "-vet=off", "-count=1", "-trimpath", "-mod=mod", "-timeout=20m", "-short", "-run=^" + workloadsTest + "$"}
+		args := []string{"test", "-json", "-vet=off", "-count=1", "-trimpath", "-mod=mod", "-ldflags=-s -w", "-timeout=20m", "-short", "-run=^" + workloadsTest + "$"}
 		o, err := runTests(ctx, dir, append(opts.override(overrideShared), env...), append(args, path.Join(kubernetes.Path, name)), say)
 		if err != nil {
 			return outcomes{}, err
 		}
-		if o.exit == nil && o.marked() == opts.baseline {
+		if o.exit == nil && o.marked(overrideMark) == opts.baseline {
 			return outcomes{}, fmt.Errorf("%s: Dray's allocator was made: %t", name, !opts.baseline)
 		}
 		o.dropFiltered()
@@ -72,17 +68,17 @@ func workloadPackages(moduleDir string) ([]string, error) {
 	return slices.Compact(packages), nil
 }
 
-// workloadEnvironment builds etcd at the version that kubernetes pins and puts it
+// serverEnvironment builds etcd at the version that kubernetes pins and puts it
 // first in the PATH. The other two variables tell the API server's test package,
 // which looks for its own directory and has only a trimmed path, where that begins.
-func workloadEnvironment(ctx context.Context, dir string, kubernetes module, say func(string, ...any)) ([]string, error) {
+func serverEnvironment(ctx context.Context, dir string, kubernetes module, say func(string, ...any)) ([]string, error) {
 	cache, found := strings.CutSuffix(filepath.ToSlash(kubernetes.Dir), "/"+kubernetes.Path+"@"+kubernetes.Version)
 	if !found {
 		return nil, fmt.Errorf("%s: does not end in the module's name and version", kubernetes.Dir)
 	}
 	bin := filepath.Join(filepath.Dir(dir), "bin")
 	say("building %s", etcdPackage)
-	build := goCommand(ctx, dir, "build", "-trimpath", "-mod=mod", "-o", filepath.Join(bin, "etcd"), etcdPackage)
+	build := goCommand(ctx, dir, "build", "-trimpath", "-mod=mod", "-ldflags=-s -w", "-o", filepath.Join(bin, "etcd"), etcdPackage)
 	if text, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build %s: %w: %s", etcdPackage, err, text)
 	}

@@ -1,0 +1,97 @@
+package main
+
+// noNodeAllocatable is why our plugin is not held to that feature.
+const noNodeAllocatable = "DrayDynamicResources does not start while DRANodeAllocatableResources is on: the scheduler reads that feature's state from DynamicResources, by name and type"
+
+var inTree = suitePackage{copied: pluginPackage, upstream: pluginPackage}
+
+// pluginSuites are all suites about the plugin, in the order in which they run.
+var pluginSuites = []pluginSuite{
+	{
+		name: "allocator-in-tree", subject: "Dray's allocator", mark: overrideMark,
+		plan: planPlugin, pkg: inTree,
+		want: 713, mayExcept: 3,
+		exceptions: except("asserts by the name of its type which of upstream's own allocators is chosen",
+			"drayAllocator", "TestAllocatorSelection"),
+	},
+	{
+		// Most workloads run once for every allocator of upstream's, which makes no
+		// difference to the override but for the feature gates that go with it.
+		name: "allocator-in-tree-workloads", subject: "Dray's allocator", mark: overrideMark,
+		plan: planPlugin,
+		want: 27,
+	},
+	{
+		name: "testplugin", subject: "DrayDynamicResources", mark: pluginMark,
+		plan: planCopies, pkg: suitePackage{copied: "./" + pluginCopy, upstream: pluginPackage}, run: "^TestPlugin$",
+		want: 94, depth: 2, mayExcept: 11,
+		exceptions: except(noNodeAllocatable, "the feature gate DRANodeAllocatableResources is on",
+			"TestPlugin/node-allocatable-direct-mapped-sharing-rejected",
+			"TestPlugin/node-allocatable-mapping-and-overhead-in-same-device",
+			"TestPlugin/node-allocatable-mapping-and-overhead-sharing-rejected",
+			"TestPlugin/node-allocatable-overhead-only-sharing-allowed",
+			"TestPlugin/node-allocatable-resource-capacitykey",
+			"TestPlugin/node-allocatable-resource-capacitykey-and-multiplier",
+			"TestPlugin/node-allocatable-resource-insufficient-resources-with-multiplier",
+			"TestPlugin/node-allocatable-resource-insufficient-with-capacityKey",
+			"TestPlugin/node-allocatable-resource-multiplier",
+			"TestPlugin/node-allocatable-unreferenced-claim-direct-mapped",
+			"TestPlugin/node-allocatable-unreferenced-claim-overhead",
+		),
+	},
+	{
+		name: "plugin-tests", subject: "DrayDynamicResources", mark: pluginMark,
+		plan: planCopies, pkg: suitePackage{copied: "./" + pluginCopy, upstream: pluginPackage}, run: portedPattern(),
+		want: 38,
+	},
+}
+
+// portedTests are the other tests of upstream's plugin that run on ours.
+var portedTests = []string{
+	"TestPostFilterNoOpStatusHasNoUserVisibleReason",
+	"TestIsSchedulableAfterClaimChange",
+	"TestIsSchedulableAfterTargetPodUpdate",
+	"TestNormalizeScore",
+	"TestDynamicResources_DeferredResizeSkipped",
+	"TestPreQueueingHint",
+	"TestPreQueueingHint_WithPodInIndexer",
+	"TestPreQueueingHint_SharedClaimMultiplePods",
+	"TestPreQueueingHint_PodNotYetIndexed",
+	"TestPreQueueingHint_DeleteEventWithPodInIndexer",
+}
+
+// leftOut are those that do not, and why.
+var leftOut = []struct {
+	reason string
+	tests  []string
+}{
+	{"they write what another pod has reserved into the state of the group's cycle, and read the pod's: both are upstream's own types", []string{
+		"TestPreFilterReusesPendingAllocationWithNilNodeSelector",
+		"TestFilterReusesPendingAllocationRequiresDRAOptionalNodeOperations",
+	}},
+	{"it writes which claims no node could use into the state of the group's cycle, of upstream's own type; four cases of TestPlugin call PodGroupPostFilter after Filter", []string{
+		"TestPodGroupPostFilter",
+	}},
+	{"they call functions of upstream's plugin that are no extension point", []string{
+		"TestAllocatorSelection",
+		"Test_allocationResultRequiresDRAOptionalNodeOperations",
+		"Test_computesScore",
+		"Test_createRequestsAndMappings_requests",
+		"Test_createRequestsAndMappings_mappings",
+	}},
+	{"they are about the manager of claims, which our plugin does not replace", []string{
+		"TestGatherAllocatedState",
+		"TestSignalClaimPendingAllocation",
+		"TestGetPendingAllocation",
+		"TestMaybeRemoveClaimPendingAllocation",
+	}},
+	{noNodeAllocatable, []string{
+		"TestValidateNodeAllocatableDRAClaimSharing",
+		"TestBuildNodeAllocatableDRAInfo",
+		"TestPatchNodeAllocatableResourceClaimStatus",
+		"TestClearNodeAllocatableResourceClaimStatus",
+		"TestNodeFitsNativeResources",
+		"TestValidatePodLevelResourcesCoverDRA",
+		"TestFilterSlicesForNode",
+	}},
+}

@@ -70,6 +70,8 @@ func buildNode(p *problems, path string, file *NodeFile, models *modelSet) *temp
 	b.nics()
 	b.fpgas(t)
 	t.node = b.node
+	t.vfs = b.vfPlans()
+	t.drivers = b.nativeDrivers()
 	return t
 }
 

@@ -50,7 +50,7 @@ func (p *problems) decode(text []byte, v any) {
 func (p *problems) parse(text []byte) (body ast.Node) {
 	start := place{1, 1}
 	if len(text) > maxFileBytes {
-		p.addAt(start, "", fmt.Sprintf("has %d bytes; a machine file has at most %d", len(text), maxFileBytes))
+		p.addAt(start, "", fmt.Sprintf("has %d bytes; a %s file has at most %d", len(text), p.kind, maxFileBytes))
 		return nil
 	}
 	// The library is fuzzed by others, and a broken file is the user's mistake, not
@@ -79,11 +79,11 @@ func (p *problems) parse(text []byte) (body ast.Node) {
 	}
 	switch len(bodies) {
 	case 0:
-		p.addAt(start, "", "is empty: a machine needs at least a name, a kind and devices")
+		p.addAt(start, "", "is empty: "+p.needs)
 	case 1:
 		return bodies[0]
 	default:
-		p.addAt(placeOf(bodies[1]), "", "is a second document: a file describes one machine")
+		p.addAt(placeOf(bodies[1]), "", "is a second document: a file describes one "+p.kind)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ var textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 func (d *decoder) value(node ast.Node, v reflect.Value, path string) {
 	switch node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
-		d.addAt(placeOf(node), path, "anchors, aliases and tags are not used in machine files; write the value out")
+		d.addAt(placeOf(node), path, "anchors, aliases and tags are not used in "+d.kind+" files; write the value out")
 		return
 	case *ast.NullNode:
 		d.add(path, "has no value; leave the field out")

@@ -29,6 +29,7 @@ const (
 	hardwareAddress
 	serialNumber
 	clusterUUID
+	bootID
 )
 
 // digest is a hash of the identity, a purpose, a device and a number within it. It
@@ -59,6 +60,16 @@ func (id Identity) uuid(prefix string, what purpose, device hardware.PCIAddress,
 		b = hex.AppendEncode(b, sum[[...]int{0, 4, 6, 8, 10}[i]:end])
 	}
 	return string(b)
+}
+
+// BootID is the random UUID that the kernel of a node makes at its boot number n.
+func (id Identity) BootID(n int) string {
+	return id.uuid("", bootID, hardware.PCIAddress{}, n)
+}
+
+// MAC is the hardware address of a network function.
+func (id Identity) MAC(link hardware.LinkType, device hardware.PCIAddress) string {
+	return id.mac(link, device)
 }
 
 // mac is a hardware address as sysfs prints it: 6 bytes of Ethernet with the bit

@@ -33,6 +33,12 @@ type Node struct {
 	MemoryGiB int
 	// Hardware is the node's devices.
 	Hardware *hardware.Node
+	// VFs says what virtual functions physical functions can have, those that there
+	// are included.
+	VFs map[hardware.PCIAddress]*VFPlan
+	// Drivers are those that take each function by themselves, whatever it is bound to
+	// in the machine's file; virtual functions are not among them.
+	Drivers map[hardware.PCIAddress]string
 }
 
 // template is a node without what sets instances apart.
@@ -42,6 +48,8 @@ type template struct {
 	memoryGiB    int
 	clique       int      // of all GPUs, 0 for none
 	serials      []string // prefix of the serial number of each FPGA, or empty
+	vfs          map[hardware.PCIAddress]*VFPlan
+	drivers      map[hardware.PCIAddress]string
 }
 
 // Instantiate makes an instance. It takes about as long as hashing the UUIDs, and
@@ -104,7 +112,7 @@ func (m *Machine) instantiatePool(id Identity) *hardware.FabricPool {
 // rack's, if the node is in a rack.
 func (t *template) instantiate(id Identity, place int, fabric Identity, clique int) Node {
 	node := t.node
-	result := Node{Name: id.Name, Place: place, Architecture: t.architecture, MemoryGiB: t.memoryGiB, Hardware: &node}
+	result := Node{Name: id.Name, Place: place, Architecture: t.architecture, MemoryGiB: t.memoryGiB, Hardware: &node, VFs: t.vfs, Drivers: t.drivers}
 	node.GPUs = slices.Clone(node.GPUs)
 	node.AMDGPUs = slices.Clone(node.AMDGPUs)
 	node.NICs = slices.Clone(node.NICs)

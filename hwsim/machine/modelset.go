@@ -32,7 +32,7 @@ var embeddedModels = sync.OnceValues(func() (*modelSet, error) {
 		if err != nil {
 			return nil, err
 		}
-		found[i] = &problems{file: name, places: map[string]place{}}
+		found[i] = &problems{file: name, kind: "models", needs: "it has no models", places: map[string]place{}}
 		found[i].decode(text, &files[i])
 		set.add(found[i], "", &files[i])
 	}

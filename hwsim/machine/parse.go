@@ -19,7 +19,7 @@ func Parse(name string, text []byte) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &problems{file: name, places: map[string]place{}}
+	p := &problems{file: name, kind: "machine", needs: "a machine needs at least a name, a kind and devices", places: map[string]place{}}
 	m := &Machine{}
 	p.decode(text, &m.file)
 	if len(p.list) == 0 {

@@ -54,7 +54,11 @@ func (e *FileError) Error() string {
 
 // problems collects what is wrong with one file, and knows where its fields are.
 type problems struct {
-	file    string
+	file string
+	// kind of file, for messages: "machine".
+	kind string
+	// needs says what an empty file lacks.
+	needs   string
 	places  map[string]place
 	list    []Problem
 	omitted int

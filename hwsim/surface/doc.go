@@ -26,6 +26,8 @@
 // # What is where
 //
 //	write.go      Write: the whole, into its place at once; Stage: up to that step
+//	running.go    Build: what a machine that runs has besides
+//	sync.go       Sync: a folder step by step from one state to the next
 //	work.go       the folder beside it in which it is made, and what killed writers
 //	              left; lock_linux.go, lock_other.go what they need of a system
 //	open.go       Open: the folder as a Host

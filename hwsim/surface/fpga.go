@@ -16,16 +16,48 @@ func (s *surface) fpgas() {
 	}
 	for i := range s.node.FPGAs {
 		card := &s.node.FPGAs[i]
-		switch {
-		case card.IsVF(): // no more than any function
-		case card.Shell != "" || card.Driver == "xocl":
+		switch kindOf(card) {
+		case xrt:
 			s.xrtCard(card, &numbers)
-		case card.Management != nil || card.Driver == "ami":
+		case ami:
 			s.amiCard(card)
-		default:
+		case dfl:
 			s.dflCard(card, &numbers)
 		}
 	}
+}
+
+type fpgaKind int
+
+const (
+	plain fpgaKind = iota // no more than any function
+	xrt
+	ami
+	dfl
+)
+
+// kindOf says which driver a card has.
+func kindOf(card *hardware.FPGA) fpgaKind {
+	switch {
+	case card.IsVF():
+		return plain
+	case card.Shell != "" || card.Driver == "xocl":
+		return xrt
+	case card.Management != nil || card.Driver == "ami":
+		return ami
+	}
+	return dfl
+}
+
+// ManagementEngines are the cards that have a device node dfl-fme.N, by N.
+func ManagementEngines(node *hardware.Node) []hardware.PCIAddress {
+	var cards []hardware.PCIAddress
+	for i := range node.FPGAs {
+		if kindOf(&node.FPGAs[i]) == dfl {
+			cards = append(cards, node.FPGAs[i].Address)
+		}
+	}
+	return cards
 }
 
 // fpgaNumbers are the next ones to hand out.

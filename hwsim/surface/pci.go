@@ -67,7 +67,7 @@ func (s *surface) functions() {
 		for index, vf := range f.SRIOV.VFs {
 			other := byAddress[vf]
 			if !listed[vf] {
-				other = virtualFunctionOf(f, index)
+				other = s.virtualFunctionOf(f, index)
 				s.function(other)
 			}
 			s.link(path.Join(dirOf(f), fmt.Sprintf("virtfn%d", index)), dirOf(other))
@@ -79,12 +79,16 @@ func (s *surface) functions() {
 // virtualFunctionOf makes up a virtual function that the node says no more of
 // than its address, as of a GPU's. Drivers leave those unbound until they are
 // used.
-func virtualFunctionOf(pf *hardware.PCIFunction, index int) *hardware.PCIFunction {
+func (s *surface) virtualFunctionOf(pf *hardware.PCIFunction, index int) *hardware.PCIFunction {
 	vf := *pf
 	vf.Address = pf.SRIOV.VFs[index]
 	vf.Driver = ""
 	vf.IOMMUGroup = -1
 	vf.SRIOV = &hardware.SRIOV{PhysicalFunction: &pf.Address, Index: index}
+	if s.running != nil {
+		state := s.running.State[vf.Address]
+		vf.Driver, vf.IOMMUGroup = state.Driver, state.IOMMUGroup
+	}
 	return &vf
 }
 
@@ -104,9 +108,9 @@ func (s *surface) function(f *hardware.PCIFunction) {
 		driver := path.Join(busDir, "drivers", f.Driver)
 		s.link(path.Join(dir, "driver"), driver)
 		s.link(path.Join(driver, f.Address.String()), dir)
-		s.raw(path.Join(driver, "bind"), "")
-		s.raw(path.Join(driver, "unbind"), "")
+		s.driver(f.Driver)
 	}
+	s.settable(f)
 	if f.IOMMUGroup >= 0 {
 		group := fmt.Sprintf("sys/kernel/iommu_groups/%d", f.IOMMUGroup)
 		s.link(path.Join(dir, "iommu_group"), group)
@@ -119,7 +123,11 @@ func (s *surface) function(f *hardware.PCIFunction) {
 	if f.SRIOV != nil && !f.IsVF() {
 		s.line(path.Join(dir, "sriov_totalvfs"), "%d", f.SRIOV.TotalVFs)
 		s.line(path.Join(dir, "sriov_numvfs"), "%d", len(f.SRIOV.VFs))
-		s.line(path.Join(dir, "sriov_drivers_autoprobe"), "1")
+		autoprobe := 1
+		if s.running != nil && s.running.State[f.Address].NoAutoprobe {
+			autoprobe = 0
+		}
+		s.line(path.Join(dir, "sriov_drivers_autoprobe"), "%d", autoprobe)
 	}
 }
 

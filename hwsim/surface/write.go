@@ -164,10 +164,16 @@ func check(dir string, node *hardware.Node) error {
 }
 
 // build makes the files of a valid node.
-func build(node *hardware.Node) *tree {
+func build(node *hardware.Node) *tree { return buildRunning(node, nil) }
+
+// buildRunning makes those of one that runs, unless running is nil.
+func buildRunning(node *hardware.Node, running *Running) *tree {
 	t := newTree()
 	t.raw(marker, version)
-	s := &surface{tree: t, node: node}
+	s := &surface{tree: t, node: node, running: running}
+	if running != nil {
+		s.runningMachine()
+	}
 	s.system()
 	s.functions()
 	s.nvidia()
@@ -183,5 +189,6 @@ func build(node *hardware.Node) *tree {
 // surface is a tree under construction.
 type surface struct {
 	*tree
-	node *hardware.Node
+	node    *hardware.Node
+	running *Running // nil for a machine that only is
 }

@@ -127,6 +127,9 @@ func (e *Engine) InjectECC(gpu hardware.PCIAddress, errors ECC) error {
 // SetSlowdown says whether the GPU is too hot to run at its clocks.
 func (e *Engine) SetSlowdown(gpu hardware.PCIAddress, on bool) error {
 	return e.fault(gpu, func(c *call) error {
+		if c.state.Health.Slowdown != on {
+			c.report(Event{Type: hardware.EventClockChange, GPUInstance: nowhere, ComputeInstance: nowhere})
+		}
 		c.state.Health.Slowdown = on
 		return nil
 	})

@@ -167,7 +167,7 @@ func (d *gpuDevice) SetMixedSizeVGPUs(enabled bool) error {
 }
 
 // supportedEvents is what NVML reports of data centre GPUs.
-const supportedEvents = hardware.EventSingleBitECC | hardware.EventDoubleBitECC | hardware.EventXidCritical |
+const supportedEvents = hardware.EventSingleBitECC | hardware.EventDoubleBitECC | hardware.EventXidCritical | hardware.EventClockChange |
 	hardware.EventMIGConfigChange | hardware.EventSingleBitECCStorm | hardware.EventGPUUnavailable |
 	hardware.EventRecoveryAction
 

@@ -185,6 +185,7 @@ const (
 	EventSingleBitECC      GPUEventType = 0x1
 	EventDoubleBitECC      GPUEventType = 0x2
 	EventXidCritical       GPUEventType = 0x8
+	EventClockChange       GPUEventType = 0x10
 	EventMIGConfigChange   GPUEventType = 0x100
 	EventSingleBitECCStorm GPUEventType = 0x200
 	EventGPUUnavailable    GPUEventType = 0x4000

@@ -1,0 +1,18 @@
+package state
+
+// Difference is what of a folder's files is not as its state says.
+func Difference(f *Folder) (difference string, err error) {
+	err = f.inStep(func(s *snapshot) error {
+		if s.shown.files == nil {
+			return nil
+		}
+		difference, err = s.shown.files.Difference(f.Root())
+		return err
+	})
+	return difference, err
+}
+
+var (
+	WithStep       = withStep
+	DecodeDocument = decodeDocument
+)

@@ -25,6 +25,8 @@ type engine struct {
 	inventory *allocator.Inventory
 	celCache  *cel.Cache
 	asked     asked
+	flights   flights
+	doubts    atomic.Int64 // claims whose devices stay in flight, see giveBackWhen
 	metrics   *instruments
 	cycles    atomic.Int64 // that began
 }

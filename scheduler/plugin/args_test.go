@@ -62,7 +62,7 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		"node-allocatable":         {``, feature.Features{EnableDynamicResourceAllocation: true, EnableDRANodeAllocatableResources: true}, "DRANodeAllocatableResources"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := newPlugin(&runtime.Unknown{Raw: []byte(test.raw)}, nil, test.features, nil)
+			_, err := newPlugin(t.Context(), &runtime.Unknown{Raw: []byte(test.raw)}, nil, test.features, nil)
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), Name) {
 				t.Errorf("got %v, want it to name %s and %s", err, Name, test.want)
 			}

@@ -16,10 +16,11 @@
 //	reserve      take what was found; give it back
 //	prebind      write it down, then wait for bindingconditions
 //
-// What they share: state (of a cycle), claims (from a pod to its claims), extended
-// and extendedrequests (the claim that the scheduler itself makes for extended
-// resources), allocate (whose search), cluster (what there is and what is taken),
-// reasons (what a refused pod is told), causes and metrics (what is counted), args.
+// What they share: state (of a cycle), claims (from a pod to its claims), flights
+// and doubts (what may not be given out meanwhile), extended and extendedrequests
+// (the claim that the scheduler itself makes for extended resources), allocate
+// (whose search), cluster (what there is and what is taken), reasons (what a
+// refused pod is told), causes and metrics (what is counted), args.
 //
 // # Who knows what is taken
 //
@@ -36,11 +37,10 @@
 //  1. From Reserve on, the devices of a claim are in flight, allocated in the
 //     manager's eyes, or given back by the pod that reserved them: there is no
 //     moment at which they look free while a claim in the API has them.
-//     TestNoDeviceTwiceAndNoneLeaks looks after each step. Exceptions: a write
-//     whose answer was lost and which cannot be looked up for ten seconds is taken
-//     not to have happened, and devices of a claim for extended resources are
-//     given back even if its deletion fails.
-//  2. A pod removes what is in flight only if it has signalled it, and once.
+//     Where a pod gives up a claim whose fate is not known, they stay in flight
+//     until it is (doubts). TestNoDeviceTwiceAndNoneLeaks looks after each step.
+//  2. A pod removes what is in flight only if it has signalled it, once, and not
+//     what was put there since (flights).
 //  3. What is assumed is what the API server returned. Hence nothing is ever
 //     restored: an informer that is behind would show devices as free.
 //  4. Each write is decided on the claim as it is then: the same UID, and no

@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/kubernetes/pkg/scheduler/util"
-	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
 
 // specialName is the name of a claim for extended resources before it is created.
@@ -151,7 +149,7 @@ func (p *Plugin) bindSpecial(ctx context.Context, s *podState, pod *corev1.Pod, 
 	if err := p.bindClaim(ctx, c); err != nil {
 		return err
 	}
-	if err := p.assumeCreated(ctx, c.claim); err != nil {
+	if err := p.awaitCreated(ctx, c); err != nil {
 		return err
 	}
 	status := pod.Status.DeepCopy()
@@ -172,27 +170,16 @@ func outcome(err error) string {
 	return "success"
 }
 
-// assumeCreated waits until the informer has seen the claim, which a manager has to
-// know before it can assume a later version. Only then may the allocation leave
-// flight: until then, nothing else shows its devices as taken.
-func (p *Plugin) assumeCreated(ctx context.Context, claim *resourceapi.ResourceClaim) error {
+// awaitCreated waits until the informer has seen the claim, which a manager has to
+// know before it can assume a later version. An informer that is behind is no
+// reason to fail the pod, as all is written; but the devices stay in flight.
+func (p *Plugin) awaitCreated(ctx context.Context, c *podClaim) error {
 	err := wait.PollUntilContextTimeout(ctx, p.assumePoll, p.assumeWithin, true, func(context.Context) (bool, error) {
-		err := p.manager.ResourceClaims().AssumeClaimAfterAPICall(claim)
-		return !errors.Is(err, assumecache.ErrNotFound), nil // any other error: it knows a newer one
+		c.known = p.assumed(c.claim)
+		return c.known, nil
 	})
-	if err != nil {
-		return fmt.Errorf("wait for the informer to see claim %s: %w", klog.KObj(claim), err)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("wait for the informer to see claim %s: %w", klog.KObj(c.claim), context.Cause(ctx))
 	}
 	return nil
-}
-
-// dropSpecial deletes the special claim if it was created.
-func (p *Plugin) dropSpecial(ctx context.Context, pod *corev1.Pod, c *podClaim) {
-	if isSpecial(c.claim) {
-		return
-	}
-	if err := p.deleteClaim(ctx, c.claim); err != nil {
-		// The pod's next cycle finds it, and PostFilter deletes it.
-		klog.FromContext(ctx).Error(err, "Could not delete claim for extended resources", "pod", klog.KObj(pod), "resourceclaim", klog.KObj(c.claim))
-	}
 }

@@ -37,10 +37,12 @@ type Plugin struct {
 	podsByClaim string // name of the index in pods
 
 	clock        clock.PassiveClock
-	bindingPoll  time.Duration // between two looks at binding conditions
-	assumePoll   time.Duration // between two tries to assume a claim that was created
-	assumeWithin time.Duration // in all
-	stamping     sync.Mutex    // see stamped
+	bindingPoll  time.Duration   // between two looks at binding conditions
+	assumePoll   time.Duration   // between two tries to assume a claim that was created
+	doubtPause   time.Duration   // see doubtPauses
+	background   context.Context // of what outlives a cycle
+	assumeWithin time.Duration   // in all
+	stamping     sync.Mutex      // see stamped
 }
 
 var (
@@ -79,7 +81,7 @@ func (f *Factory) New(ctx context.Context, args runtime.Object, handle fwk.Handl
 			klog.FromContext(ctx).Error(err, "Metrics of this scheduler are not served", "plugin", Name)
 		}
 	}
-	return newPlugin(args, handle, features, f.engine(handle.SharedDRAManager(), features))
+	return newPlugin(ctx, args, handle, features, f.engine(handle.SharedDRAManager(), features))
 }
 
 // engine returns what the plugins with the manager share. The caller holds mu.
@@ -101,11 +103,11 @@ func (f *Factory) allEngines() []*engine {
 
 // New makes a plugin that shares nothing with others, with the given features.
 // args are nil or a *runtime.Unknown with Args as JSON or YAML.
-func New(_ context.Context, args runtime.Object, handle fwk.Handle, features feature.Features) (fwk.Plugin, error) {
-	return newPlugin(args, handle, features, newEngine(features, newInstruments()))
+func New(ctx context.Context, args runtime.Object, handle fwk.Handle, features feature.Features) (fwk.Plugin, error) {
+	return newPlugin(ctx, args, handle, features, newEngine(features, newInstruments()))
 }
 
-func newPlugin(object runtime.Object, handle fwk.Handle, features feature.Features, engine *engine) (*Plugin, error) {
+func newPlugin(ctx context.Context, object runtime.Object, handle fwk.Handle, features feature.Features, engine *engine) (*Plugin, error) {
 	args, err := decodeArgs(object)
 	if err == nil {
 		err = args.validate(features)
@@ -128,6 +130,8 @@ func newPlugin(object runtime.Object, handle fwk.Handle, features feature.Featur
 		bindingPoll:  5 * time.Second,
 		assumePoll:   20 * time.Millisecond,
 		assumeWithin: 120 * time.Second,
+		doubtPause:   100 * time.Millisecond,
+		background:   ctx,
 	}
 	if !p.enabled {
 		return p, nil

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -75,6 +71,10 @@ func (p *Plugin) PreBind(ctx context.Context, cycle fwk.CycleState, pod *corev1.
 		return status
 	}
 	for i := range s.claims {
+		if i == s.special && !s.claims[i].known {
+			p.giveBackWhen(ctx, pod, &s.claims[i], group, p.seen)
+			continue
+		}
 		p.giveBack(&s.claims[i], group, true)
 	}
 	return nil
@@ -148,46 +148,6 @@ func (p *Plugin) bindClaim(ctx context.Context, c *podClaim) error {
 	c.claim = current
 	return nil
 }
-
-// mayHaveArrived says whether a write may have taken effect although it returned
-// the error: the server did not say that it refused.
-func mayHaveArrived(err error) bool {
-	status := apierrors.APIStatus(nil)
-	return !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError
-}
-
-// resolveDoubt looks whether a write has arrived that seemed to fail, and if so
-// tells the manager about the claim's devices before they leave flight. Otherwise
-// they would look free until the informer catches up.
-func (p *Plugin) resolveDoubt(ctx context.Context, c *podClaim) {
-	if !c.inDoubt {
-		return
-	}
-	c.inDoubt = false
-	// Whoever calls may have run out of time, which is what caused the doubt.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), doubtTimeout)
-	defer cancel()
-	var claim *resourceapi.ResourceClaim
-	// What kept the answer of the write may keep this one as well.
-	err := wait.PollUntilContextCancel(ctx, doubtPause, true, func(ctx context.Context) (bool, error) {
-		var err error
-		claim, err = p.client.ResourceV1().ResourceClaims(c.claim.Namespace).Get(ctx, c.claim.Name, metav1.GetOptions{})
-		return err == nil || apierrors.IsNotFound(err), nil
-	})
-	switch {
-	case err != nil:
-		klog.FromContext(ctx).Error(err, "Could not find out whether claim was allocated", "resourceclaim", klog.KObj(c.claim))
-	case claim != nil && claim.UID == c.claim.UID && claim.Status.Allocation != nil:
-		c.claim = claim
-		p.assume(ctx, claim)
-	}
-}
-
-// How long to look at one claim, and how often.
-const (
-	doubtTimeout = 10 * time.Second
-	doubtPause   = 100 * time.Millisecond
-)
 
 // wantedAllocation returns the allocation to write into the claim as it is now, or
 // nil if it has the right one. The error says that the cycle was decided on a

@@ -249,7 +249,7 @@ func (h *history) compare(settled bool) {
 		h.must(err)
 		for i := range state.claims {
 			c := &state.claims[i]
-			if !c.signalled {
+			if c.inFlight == nil {
 				continue
 			}
 			pending := h.manager.ResourceClaims().GetPendingAllocation(c.flight)

@@ -52,7 +52,7 @@ func (p *Plugin) Reserve(ctx context.Context, cycle fwk.CycleState, pod *corev1.
 		if err := p.signal(c, claim, result.allocations[i]); err != nil {
 			return failed(ctx, pod, err)
 		}
-		if group != nil && c.signalled {
+		if group != nil && c.inFlight != nil {
 			group.pending.Insert(c.flight)
 		}
 	}
@@ -61,7 +61,7 @@ func (p *Plugin) Reserve(ctx context.Context, cycle fwk.CycleState, pod *corev1.
 
 // signal puts the allocation of the claim in flight on behalf of one pod.
 func (p *Plugin) signal(c *podClaim, claim *resourceapi.ResourceClaim, allocation *resourceapi.AllocationResult) error {
-	if c.signalled {
+	if c.inFlight != nil {
 		return fmt.Errorf("claim %s was reserved before and not given back", klog.KObj(claim))
 	}
 	allocated := claim.DeepCopy()
@@ -69,14 +69,11 @@ func (p *Plugin) signal(c *podClaim, claim *resourceapi.ResourceClaim, allocatio
 		allocated.Finalizers = append(allocated.Finalizers, resourceapi.Finalizer)
 	}
 	allocated.Status.Allocation = allocation
-	if err := p.manager.ResourceClaims().SignalClaimPendingAllocation(c.flight, allocated); err != nil {
+	inFlight, err := p.engine.flights.begin(p.manager.ResourceClaims(), c.flight, allocated)
+	if err != nil {
 		return fmt.Errorf("reserve devices for claim %s: %w", klog.KObj(claim), err)
 	}
-	// The manager puts nothing in flight for a claim that has been allocated since
-	// the cycle began. Then there is nothing to give back: what is in flight under
-	// the same UID later is another pod's.
-	c.signalled = p.manager.ResourceClaims().GetPendingAllocation(c.flight) != nil
-	c.reserved = allocation
+	c.inFlight, c.reserved = inFlight, allocation
 	return nil
 }
 
@@ -106,12 +103,10 @@ func (p *Plugin) Unreserve(ctx context.Context, cycle fwk.CycleState, pod *corev
 		c := &s.claims[i]
 		if i == s.special {
 			// In this order: the informer may not know yet what is deleted here.
-			p.dropSpecial(ctx, pod, c)
-			p.giveBack(c, group, false)
+			p.giveBackWhen(ctx, pod, c, group, p.dropped)
 			continue
 		}
-		p.resolveDoubt(ctx, c)
-		p.giveBack(c, group, false)
+		p.giveBackWhen(ctx, pod, c, group, p.written)
 		if !trial {
 			// Nothing was written in a trial. An entry for the pod is from an earlier
 			// attempt, and PreBind counts on it if the pod is reserved for good later.
@@ -123,13 +118,12 @@ func (p *Plugin) Unreserve(ctx context.Context, cycle fwk.CycleState, pod *corev
 // giveBack ends the pod's part in an allocation that is in flight. With written
 // the allocation is in the API and need not be in flight for anybody.
 func (p *Plugin) giveBack(c *podClaim, group *groupState, written bool) {
-	if !c.signalled {
+	if c.inFlight == nil {
 		return
 	}
-	c.signalled = false
-	c.reserved = nil
-	removed := p.manager.ResourceClaims().MaybeRemoveClaimPendingAllocation(c.flight, written)
-	if removed && group != nil {
+	ended := p.engine.flights.end(p.manager.ResourceClaims(), c.flight, c.inFlight, written)
+	c.inFlight, c.reserved, c.inDoubt = nil, nil, false
+	if ended && group != nil {
 		group.pending.Delete(c.flight)
 	}
 }

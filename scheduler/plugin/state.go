@@ -26,8 +26,8 @@ const stateKey fwk.StateKey = Name
 //     as in unavailable. Nothing is matched by counting claims of some kind.
 //  2. Clones share the state, so that a simulation of preemption sees the same
 //     allocator, and what it finds for a node is as good as what Filter found.
-//  3. A claim whose signalled is true has been signalled to the manager once by
-//     this pod, and the pod owes one removal.
+//  3. A claim with an inFlight has been signalled to the manager once by this pod,
+//     and the pod owes one removal.
 type podState struct {
 	claims  []podClaim
 	special int // index of the claim for extended resources, or -1
@@ -65,11 +65,13 @@ type podClaim struct {
 	reserved *resourceapi.AllocationResult
 	// flight is the UID under which the claim was signalled as being in flight:
 	// the claim's, or the temporary one of a special claim.
-	flight    types.UID
-	signalled bool
+	flight   types.UID
+	inFlight *flight // nil: not in flight on the pod's behalf
 	// inDoubt says that a write of the allocation failed in a way that does not tell
 	// whether it arrived.
 	inDoubt bool
+	// known says that the manager knows a special claim that was created.
+	known bool
 }
 
 // allocated says whether the claim had devices when it was last read.

@@ -65,18 +65,6 @@ func TestAfterUnreserveTheManagerKnowsThatTheClaimIsNotReserved(t *testing.T) {
 	}
 }
 
-func TestDoubtAboutAWriteIsResolvedAlthoughTheFirstLookFails(t *testing.T) {
-	w := newWorld(t, parseObjects(t, "node a\nclass gpu\nslice a devices=gpu-0\nclaim train gpu\npod p claims=train\n"), "", stableFeatures())
-	w.api.fail(&fault{times: 1, kind: "lost", verb: "update", resource: "resourceclaims/status"})
-	w.api.fail(&fault{times: 2, kind: "error", verb: "get", resource: "resourceclaims"})
-	w.schedule("p")
-	state, err := readState(w.cycle("p"))
-	w.check(err)
-	if !state.claims[0].allocated() {
-		t.Error("the claim's devices left flight before anybody knew that it has them")
-	}
-}
-
 func TestPreBindDoesNotPassOverAClaimWithoutDevices(t *testing.T) {
 	w := newWorld(t, parseObjects(t, "node a\nclass gpu\nslice a devices=gpu-0\nclaim train gpu\npod p claims=train\n"), "", stableFeatures())
 	if said := w.preFilter("p"); said != "ok" {

@@ -23,6 +23,9 @@ type Work struct {
 	// DevicesHeldTwice is the number of devices that two claims have at this
 	// moment, of which one should have it for itself.
 	DevicesHeldTwice int64
+	// ClaimsInDoubt are those whose devices stay in flight at this moment, because it
+	// is not known what became of a write.
+	ClaimsInDoubt int64
 }
 
 // Work returns what was done so far. The numbers are read one after the other.
@@ -37,6 +40,7 @@ func (e *engine) work() Work {
 		LedgerFallbacks:     e.asked.fallbacks.Load(),
 		LedgerReadings:      e.asked.readings.Load(),
 		DevicesHeldTwice:    e.asked.heldTwice.Load(),
+		ClaimsInDoubt:       e.doubts.Load(),
 	}
 }
 

@@ -17,6 +17,7 @@ var workMetrics = []struct {
 	{"ledger_fallbacks_total", "Number of times that the manager of claims was asked what is allocated, because the ledger could not be proved current.", false, func(w Work) int64 { return w.LedgerFallbacks }},
 	{"ledger_rebuilds_total", "Number of times that the ledger read all claims.", false, func(w Work) int64 { return w.LedgerReadings }},
 	{"devices_held_twice", "Number of devices that two claims have at this moment although one should have each for itself.", true, func(w Work) int64 { return w.DevicesHeldTwice }},
+	{"claims_in_doubt", "Number of claims whose devices stay in flight at this moment, because it is not known what became of a write.", true, func(w Work) int64 { return w.ClaimsInDoubt }},
 }
 
 // workCollector adds up the work of all engines whenever metrics are read, so that

@@ -79,6 +79,26 @@ type world struct {
 	cycles  map[string]*framework.CycleState // by pod
 	group   *framework.CycleState            // of the pod group's cycle that is going on
 	told    *told
+	// activated are the pods that the plugin woke up.
+	activated activated
+}
+
+// activated is the scheduling queue as far as the plugin sees it.
+type activated struct {
+	mu   sync.Mutex
+	pods sets.Set[string]
+}
+
+func (a *activated) Activate(_ klog.Logger, pods map[string]*corev1.Pod) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pods = sets.KeySet(pods).Union(a.pods)
+}
+
+func (a *activated) names() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return sets.List(a.pods)
 }
 
 // told is what a handler of the cache of claims was told last. It is registered
@@ -159,6 +179,7 @@ func newWorld(t testing.TB, begin objects, args string, features feature.Feature
 		frameworkruntime.WithInformerFactory(w.factory),
 		frameworkruntime.WithEventRecorder(&events.FakeRecorder{}),
 		frameworkruntime.WithSharedDRAManager(w.manager),
+		frameworkruntime.WithPodActivator(&w.activated),
 		frameworkruntime.WithPodGroupManager(groups),
 		frameworkruntime.WithSnapshotSharedLister(schedulercache.NewTestSnapshotWithPodGroups(nil, nil, begin.groups)),
 	)
@@ -169,6 +190,7 @@ func newWorld(t testing.TB, begin objects, args string, features feature.Feature
 	w.plugin.clock = w.clock
 	w.plugin.bindingPoll = time.Millisecond
 	w.plugin.assumePoll = time.Millisecond
+	w.plugin.doubtPause = time.Millisecond
 
 	w.factory.Start(ctx.Done())
 	w.factory.WaitForCacheSync(ctx.Done())
@@ -209,13 +231,18 @@ func (w *world) check(err error) {
 	}
 }
 
-// settle waits until the informers have seen all claims as they are in the API.
+// settle waits until no claim is in doubt and the informers have seen all claims as
+// they are in the API.
 func (w *world) settle() {
 	w.t.Helper()
 	var differ string
 	store := w.factory.Resource().V1().ResourceClaims().Informer().GetStore()
 	err := wait.PollUntilContextTimeout(w.ctx, time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
 		differ = ""
+		if w.plugin.engine.doubts.Load() > 0 {
+			differ = "in doubt"
+			return false, nil
+		}
 		inAPI := sets.New[string]()
 		for _, claim := range w.listClaims() {
 			inAPI.Insert(claim.Namespace + "/" + claim.Name)

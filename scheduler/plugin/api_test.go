@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 )
@@ -25,7 +26,8 @@ type fakeAPI struct {
 	version int
 	uids    int
 	faults  []*fault
-	calls   []string // writes of claims and pods since takeCalls
+	calls   []string      // writes of claims and pods since takeCalls
+	watched chan struct{} // closed when claims are watched
 }
 
 // fault makes calls fail.
@@ -36,8 +38,15 @@ type fault struct {
 }
 
 func newFakeAPI() *fakeAPI {
-	api := &fakeAPI{Clientset: fake.NewClientset()}
+	api := &fakeAPI{Clientset: fake.NewClientset(), watched: make(chan struct{})}
 	api.PrependReactor("*", "*", api.react)
+	// What changes between an informer's list and its watch is lost here.
+	var once sync.Once
+	api.PrependWatchReactor("resourceclaims", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		w, err := api.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		once.Do(func() { close(api.watched) })
+		return true, w, err
+	})
 	return api
 }
 

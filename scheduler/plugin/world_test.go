@@ -195,6 +195,7 @@ func newWorld(t testing.TB, begin objects, args string, features feature.Feature
 	w.factory.Start(ctx.Done())
 	w.factory.WaitForCacheSync(ctx.Done())
 	cache.WaitFor(ctx, "event handlers", synced...)
+	<-w.api.watched
 	return w
 }
 

@@ -1,12 +1,14 @@
 package publish_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
 
+	"github.com/dray-dev/dray/kubeletplugin/hardware"
 	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
@@ -123,9 +125,14 @@ func TestVirtualGPUsFitAsTheHardwareAdmits(t *testing.T) {
 		{"", equal + "10c-0 " + equal + "20c-0", true},
 		{"", equal + "10c-0 " + equal + "10c-1 gpu-0", true},
 		{"", "gpu-0 " + equal + "8c-0", true},
-		{"", mixed + "10c-0 " + mixed + "20c-0", false},
-		{"", mixed + "10c-0 " + mixed + "20c-0 " + mixed + "8c-0", false},
+		{"", repeated(mixed+"8c-", 4), false},
+		{"", mixed + "10c-0 " + mixed + "20c-1 " + mixed + "8c-1", false},
+		{"", mixed + "10c-0 " + mixed + "20c-0", true},
 		{"", mixed + "20c-0 " + mixed + "20c-1 " + mixed + "8c-0", true},
+		// Half of the GPU is free, but no half.
+		{"", mixed + "10c-0 " + mixed + "10c-2 " + mixed + "20c-0", true},
+		{"", mixed + "10c-0 " + mixed + "10c-2 " + mixed + "20c-1", true},
+		{"", mixed + "10c-3 gpu-1", true},
 	} {
 		check(t, pools, v)
 	}
@@ -150,6 +157,56 @@ func TestVirtualGPUsFitAsTheHardwareAdmits(t *testing.T) {
 		{"", "gpu-0 gpu-1-mig-1g5gb-19-6", false},
 	} {
 		check(t, pools, v)
+	}
+}
+
+// The slots of types of which at most 12 can be there cut a GPU into 16 pieces, and
+// those of which 16 or 24 can be into 32: all that a set has room for, unless
+// partitions have 15 counters of it.
+func TestTypesWhoseSlotsTheCountersCannotTellApartAreLeftOut(t *testing.T) {
+	node := readNode(t, "a100-mig-off")
+	node.GPUs = node.GPUs[1:]
+	vgpu := &hardware.VGPU{MixedSize: true}
+	for _, most := range []int{32, 24, 16, 12, 8, 6, 4, 3, 2, 1, 0} {
+		vgpu.Types = append(vgpu.Types, hardware.VGPUType{ID: len(vgpu.Types), Name: fmt.Sprintf("part %d", most),
+			FramebufferBytes: 96 << 30 / uint64(max(most, 1)), MaxInstances: max(most, 1), MaxMixed: most, MIGProfileID: -1})
+	}
+	node.GPUs[0].VGPU = vgpu
+	for _, c := range []struct {
+		architecture string
+		pieces       int
+		want         []string
+	}{
+		{"Ampere", 32, []string{"part 1", "part 12", "part 16", "part 2", "part 24", "part 3", "part 4", "part 6", "part 8"}},
+		{"Hopper", 15 + 16, []string{"part 1", "part 12", "part 2", "part 3", "part 4", "part 6", "part 8"}},
+	} {
+		node.GPUs[0].Architecture = c.architecture
+		features := publish.DefaultFeatures()
+		features.CompatibilityGroups = true
+		publisher, err := publish.New(publish.Options{Features: features, VGPU: true, MIG: publish.MIGDynamic})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pools, err := publisher.Node("node-1", node, publish.State{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, slice := range pools[0].Slices {
+			for _, set := range slice.Spec.SharedCounters {
+				if len(set.Counters) != c.pieces {
+					t.Errorf("%s: %d counters, not %d", c.architecture, len(set.Counters), c.pieces)
+				}
+			}
+			for _, device := range slice.Spec.Devices {
+				if strings.Contains(device.Name, "-vgpu-") {
+					got = append(got, *device.Attributes["profile"].StringValue)
+				}
+			}
+		}
+		if got = slices.Compact(got); !slices.Equal(got, c.want) {
+			t.Errorf("%s: types are %q, want %q", c.architecture, got, c.want)
+		}
 	}
 }
 

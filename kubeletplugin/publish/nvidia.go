@@ -216,7 +216,7 @@ func (p *Publisher) newModel(gpu *hardware.GPU, driver *hardware.GPUDriver) (*gp
 		}
 	}
 	if p.hostsVGPUs(gpu) {
-		if err := m.addVGPUs(p.isPartitioned(gpu), p.advertisesFull(gpu)); err != nil {
+		if err := m.addVGPUs(p.isPartitioned(gpu), p.advertisesFull(gpu), p.limits.setCounters); err != nil {
 			return nil, err
 		}
 	}

@@ -12,24 +12,23 @@ import (
 )
 
 // Virtual GPUs. The model is Dray's own: no driver publishes them. It has the
-// hardware's rules as compatibility groups of the GPU's counter set:
+// hardware's rules as compatibility groups and counters of the GPU's counter set:
 //
 //   - Partitions and virtual GPUs backed by one are of group mig; a GPU is either
 //     partitioned or shared by time.
-//   - Virtual GPUs that share by time and have s MiB are of group ts-<s>: on a host
-//     of equal sizes the first one fixes the size.
-//   - On a host of mixed sizes those that may be mixed are of ts-mixed as well. The
-//     first two of different sizes leave only that group.
+//   - On a host of equal sizes, virtual GPUs that share by time and have s MiB are of
+//     group ts-<s>: the first one fixes the size. Of a type there are as many devices as
+//     fit on the GPU. They share the counter vgpu-framebuffer, which has a number
+//     that all their maxima divide.
+//   - On a host of mixed sizes they are all of group ts-mixed. A type of which m can be
+//     there lies at one of m slots, and slots of different sizes overlap. So a device is
+//     a type at a slot, and consumes the counters vgpu-slot-<n> of what it covers.
 //   - The whole GPU consumes everything and needs no group.
-//
-// Of a type there are as many devices as fit on the GPU. Types of equal size also
-// share the counter vgpu-framebuffer, which has a number that all their maxima
-// divide. A type that has two maxima is counted by the stricter one.
 
-// mixedGroup is the group of virtual GPUs of different sizes.
+// mixedGroup is the group of virtual GPUs on a host of mixed sizes.
 const mixedGroup = "ts-mixed"
 
-// framebufferCounter is what virtual GPUs that share by time have parts of.
+// framebufferCounter is what virtual GPUs of equal size have parts of.
 const framebufferCounter = "vgpu-framebuffer"
 
 func (p *Publisher) hostsVGPUs(gpu *hardware.GPU) bool {
@@ -37,48 +36,131 @@ func (p *Publisher) hostsVGPUs(gpu *hardware.GPU) bool {
 }
 
 // addVGPUs adds virtual GPUs backed by partitions if the GPU is partitioned, and
-// those that share by time if it need not be in MIG mode.
-func (m *gpuModel) addVGPUs(partitioned, timeShared bool) error {
+// those that share by time if it need not be in MIG mode. A counter set can have
+// maxCounters.
+func (m *gpuModel) addVGPUs(partitioned, timeShared bool, maxCounters int) error {
 	set := counters{}
 	for name, counter := range m.set {
 		set[name] = counter
 	}
 	types := m.gpu.VGPU.Types
-	slots := int64(1) // more than 32 bits have
-	for i := range types {
-		t := &types[i]
-		if t.MIGProfileID < 0 && timeShared {
-			n := int64(m.most(t))
-			if n <= 0 || slots > 1<<40/n {
-				return fieldError(fullName(m.gpu.Minor), "vgpu.types["+t.Name+"].maxInstances", "%d is not a number of virtual GPUs that fit", n)
-			}
-			slots = leastCommonMultiple(slots, n)
-		}
-	}
-	added := false
-	for i := range types {
-		switch t := &types[i]; {
-		case t.MIGProfileID >= 0:
-			if partitioned {
-				m.addBacked(t)
-			}
-		case timeShared:
-			added = true
-			part := gpuPart{profile: -1, vgpu: t, groups: m.groupsOf(t), capacity: capacities{"memory": bytes(t.FramebufferBytes)},
-				counters: counters{framebufferCounter: share(slots / int64(m.most(t)))}}
-			for n := range m.most(t) {
-				part.suffix = fmt.Sprintf("-vgpu-%s-%d", label(t.Name), n)
-				m.parts = append(m.parts, part)
+	if partitioned {
+		for i := range types {
+			if types[i].MIGProfileID >= 0 {
+				m.addBacked(&types[i])
 			}
 		}
 	}
-	if added {
-		set[framebufferCounter] = resourceapi.Counter{Value: *resource.NewQuantity(slots, resource.DecimalSI)}
+	if timeShared {
+		whole, err := m.commonDenominator()
+		if err != nil {
+			return err
+		}
+		if m.gpu.VGPU.MixedSize {
+			m.addMixed(set, whole, maxCounters)
+		} else {
+			m.addEqual(set, whole)
+		}
 	}
 	if len(set) > 0 {
 		m.set = set
 	}
 	return nil
+}
+
+// most is how many of a type that shares by time fit, 0 for one that cannot be on
+// a host of mixed sizes.
+func (m *gpuModel) most(t *hardware.VGPUType) int {
+	if m.gpu.VGPU.MixedSize {
+		return t.MaxMixed
+	}
+	return t.MaxInstances
+}
+
+// commonDenominator is a number of parts of the GPU by which the part of every type
+// that shares by time is a whole number of them.
+func (m *gpuModel) commonDenominator() (int64, error) {
+	whole := int64(1) // no more than 40 bits
+	for i := range m.gpu.VGPU.Types {
+		t := &m.gpu.VGPU.Types[i]
+		n := int64(m.most(t))
+		if t.MIGProfileID >= 0 || n == 0 && m.gpu.VGPU.MixedSize {
+			continue
+		}
+		if n <= 0 || whole > 1<<40/n {
+			return 0, fieldError(fullName(m.gpu.Minor), "vgpu.types["+t.Name+"].maxInstances", "%d is not a number of virtual GPUs that fit", n)
+		}
+		whole = leastCommonMultiple(whole, n)
+	}
+	return whole, nil
+}
+
+// addEqual adds virtual GPUs of a host of equal sizes.
+func (m *gpuModel) addEqual(set counters, whole int64) {
+	for i := range m.gpu.VGPU.Types {
+		t := &m.gpu.VGPU.Types[i]
+		if t.MIGProfileID >= 0 {
+			continue
+		}
+		set[framebufferCounter] = resourceapi.Counter{Value: *resource.NewQuantity(whole, resource.DecimalSI)}
+		part := gpuPart{profile: -1, vgpu: t, groups: []string{fmt.Sprintf("ts-%d", t.FramebufferBytes>>20)},
+			capacity: capacities{"memory": bytes(t.FramebufferBytes)},
+			counters: counters{framebufferCounter: share(whole / int64(t.MaxInstances))}}
+		for n := range t.MaxInstances {
+			part.suffix = vgpuSuffix(t, n)
+			m.parts = append(m.parts, part)
+		}
+	}
+}
+
+// addMixed adds virtual GPUs of a host of mixed sizes. The slots of all types cut
+// the GPU into pieces, of which each is a counter. Where that are more than the set
+// has room for, types are left out, those of which the most can be there first.
+func (m *gpuModel) addMixed(set counters, whole int64, maxCounters int) {
+	var types []*hardware.VGPUType
+	for i := range m.gpu.VGPU.Types {
+		if t := &m.gpu.VGPU.Types[i]; t.MIGProfileID < 0 && t.MaxMixed > 0 {
+			types = append(types, t)
+		}
+	}
+	slices.SortStableFunc(types, func(a, b *hardware.VGPUType) int { return a.MaxMixed - b.MaxMixed })
+	room := maxCounters - len(set)
+	cuts := []int64{0, whole} // where pieces begin, and the end of the last
+	var fit []*hardware.VGPUType
+	for _, t := range types {
+		if t.MaxMixed > room {
+			continue
+		}
+		more := slices.Clone(cuts)
+		for n := range int64(t.MaxMixed) {
+			more = append(more, n*whole/int64(t.MaxMixed))
+		}
+		slices.Sort(more)
+		if more = slices.Compact(more); len(more)-1 <= room {
+			cuts, fit = more, append(fit, t)
+		}
+	}
+	for _, t := range fit {
+		part := gpuPart{profile: -1, vgpu: t, groups: []string{mixedGroup}, capacity: capacities{"memory": bytes(t.FramebufferBytes)}}
+		size := whole / int64(t.MaxMixed)
+		for n := range t.MaxMixed {
+			part.suffix, part.counters = vgpuSuffix(t, n), counters{}
+			for piece, begin := range cuts[:len(cuts)-1] {
+				if begin >= int64(n)*size && begin < int64(n+1)*size {
+					name := fmt.Sprintf("vgpu-slot-%d", piece)
+					part.counters[name], set[name] = count(1), count(1)
+				}
+			}
+			m.parts = append(m.parts, part)
+		}
+	}
+}
+
+// vgpuSuffix is what follows the GPU's name: "-vgpu-nvidia-a100-10c-2", by type and
+// number. The number is the slot on a host of mixed sizes, and the first memory slice
+// of a virtual GPU that a partition backs.
+func vgpuSuffix(t *hardware.VGPUType, n int) string {
+	return fmt.Sprintf("-vgpu-%s-%d", label(t.Name), n)
 }
 
 // share is a part of the framebuffer counter.
@@ -94,25 +176,9 @@ func (m *gpuModel) addBacked(t *hardware.VGPUType) {
 	}
 	profile := &m.gpu.MIG.Profiles[i]
 	for _, placement := range profile.Placements {
-		m.parts = append(m.parts, gpuPart{suffix: fmt.Sprintf("-vgpu-%s-%d", label(t.Name), placement.Start), profile: -1, vgpu: t,
+		m.parts = append(m.parts, gpuPart{suffix: vgpuSuffix(t, placement.Start), profile: -1, vgpu: t,
 			capacity: capacities{"memory": bytes(t.FramebufferBytes)}, counters: profileCounters(profile, placement), groups: []string{migGroup}})
 	}
-}
-
-// most is how many of the type fit, by the stricter rule.
-func (m *gpuModel) most(t *hardware.VGPUType) int {
-	if m.gpu.VGPU.MixedSize && t.MaxMixed > 0 {
-		return min(t.MaxInstances, t.MaxMixed)
-	}
-	return t.MaxInstances
-}
-
-func (m *gpuModel) groupsOf(t *hardware.VGPUType) []string {
-	groups := []string{fmt.Sprintf("ts-%d", t.FramebufferBytes>>20)}
-	if m.gpu.VGPU.MixedSize && t.MaxMixed > 0 {
-		groups = append(groups, mixedGroup)
-	}
-	return groups
 }
 
 // vgpuAttributes makes the attributes of a GPU's virtual GPUs, one map a type.

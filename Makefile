@@ -27,11 +27,12 @@ EACH_MODULE = set -e; for module in $(or $(2),$(MODULES)); do echo "$$module:" $
 CASES ?= $(or $(DRAY_DIFFTEST_CASES),250000)
 DURATION ?= 1h
 HISTORIES ?= $(or $(DRAY_METAMORPHIC_HISTORIES),1000)
+SEQUENCES ?= $(or $(DRAY_SEQUENCES),10000)
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic hwsim-scale fuzz bench bench-gate bench-profile clean ci
+.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic hwsim-scale hwsim-sequences fuzz bench bench-gate bench-profile clean ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-23s %s\n", $$1, $$2 }' Makefile
@@ -113,6 +114,10 @@ metamorphic: ## Compare the incremental inventory with one rebuilt, over HISTORI
 
 hwsim-scale: ## Make 5,000 nodes of 8 GPUs with every MIG placement; the last line says what it took
 	@go run ./hwsim/cmd/hwsim-scale
+
+hwsim-sequences: ## Prepare what the allocator gives out on simulated GPUs, in SEQUENCES histories a machine
+	@DRAY_SEQUENCES=$(SEQUENCES) go run ./tools/cmd/figure -prefix 'sequences: ' -- \
+	go test ./e2e/partitioning -run '^TestWhatTheAllocatorGivesOutTheHardwareAccepts$$' -v -count=1 -timeout 60m
 
 fuzz: ## Run every native fuzz target for FUZZTIME, by default 10s
 	@go run ./tools/cmd/fuzz -fuzztime $(FUZZTIME) $(PACKAGES)

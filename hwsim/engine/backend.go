@@ -155,9 +155,9 @@ type Memory struct {
 
 var _ Store = (*Memory)(nil)
 
-// NewMemory returns a store of a machine as it is delivered.
-func NewMemory(node *hardware.Node, clock Clock) (*Memory, error) {
-	e, err := Open(node, New(node), clock)
+// NewMemory returns a store of a State, which is the store's from now on.
+func NewMemory(node *hardware.Node, state *State, clock Clock) (*Memory, error) {
+	e, err := Open(node, state, clock)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,225 @@
+package partitioning_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/dray-dev/dray/hwsim/engine"
+	"github.com/dray-dev/dray/hwsim/gpulib"
+	"github.com/dray-dev/dray/hwsim/numbering"
+	"github.com/dray-dev/dray/kubeletplugin/hardware"
+)
+
+// clock is one on which waiting takes no time, because its time goes by by it.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time { return c.now }
+
+func (c *clock) After(d time.Duration) <-chan time.Time {
+	c.now = c.now.Add(d)
+	passed := make(chan time.Time)
+	close(passed)
+	return passed
+}
+
+// device is what a published device is on the hardware.
+type device struct {
+	name string
+	gpu  hardware.PCIAddress
+	// profile is of a partition and of a virtual GPU that one backs, kind of a virtual
+	// GPU; a whole GPU has neither.
+	profile *hardware.MIGProfile
+	kind    *hardware.VGPUType
+	// position is the number at the end of the name: where a partition begins, or
+	// which of its type a virtual GPU is.
+	position int
+}
+
+var deviceName = regexp.MustCompile(`^gpu-(\d+)(?:-mig-.+-(\d+)-(\d+)|-vgpu-.+-(\d+))?$`)
+
+// newDevice reads a device's name; profile is its attribute.
+func newDevice(node *hardware.Node, name, profile string) (*device, error) {
+	parts := deviceName.FindStringSubmatch(name)
+	if parts == nil {
+		return nil, fmt.Errorf("device %s: unknown form", name)
+	}
+	minor, _ := strconv.Atoi(parts[1])
+	i := slices.IndexFunc(node.GPUs, func(g hardware.GPU) bool { return g.Minor == minor })
+	if i < 0 {
+		return nil, fmt.Errorf("device %s: there is no such GPU", name)
+	}
+	gpu := &node.GPUs[i]
+	d := &device{name: name, gpu: gpu.Address}
+	wanted := -1
+	switch {
+	case parts[2] != "":
+		wanted, _ = strconv.Atoi(parts[2])
+		d.position, _ = strconv.Atoi(parts[3])
+	case parts[4] != "":
+		k := slices.IndexFunc(gpu.VGPU.Types, func(t hardware.VGPUType) bool { return t.Name == profile })
+		if k < 0 {
+			return nil, fmt.Errorf("device %s: there is no type %s", name, profile)
+		}
+		d.kind = &gpu.VGPU.Types[k]
+		wanted = d.kind.MIGProfileID
+		d.position, _ = strconv.Atoi(parts[4])
+	}
+	if wanted >= 0 {
+		p := slices.IndexFunc(gpu.MIG.Profiles, func(p hardware.MIGProfile) bool { return p.ID == wanted })
+		if p < 0 {
+			return nil, fmt.Errorf("device %s: there is no profile %d", name, wanted)
+		}
+		d.profile = &gpu.MIG.Profiles[p]
+	}
+	return d, nil
+}
+
+// driver prepares allocated devices as the node's driver would: with calls of the
+// GPU library, and virtual GPUs by what a write to sysfs does.
+type driver struct {
+	library  hardware.GPULibrary
+	store    *engine.Memory
+	clock    *clock
+	prepared map[string]prepared
+}
+
+// prepared is what was made for a device.
+type prepared struct {
+	device   *device
+	instance hardware.GPUInstance     // nil without
+	compute  hardware.ComputeInstance // nil without
+	vf       int                      // -1 without
+}
+
+func newDriver(node *hardware.Node, state *engine.State, c *clock) (*driver, error) {
+	store, err := engine.NewMemory(node, state, c)
+	if err != nil {
+		return nil, err
+	}
+	library := gpulib.NewLibrary(engine.NewBackend(store, c), c)
+	return &driver{library, store, c, map[string]prepared{}}, library.Init()
+}
+
+// prepare makes a device that is not prepared.
+func (d *driver) prepare(want *device) error {
+	gpu, err := d.library.DeviceByPCIAddress(want.gpu)
+	if err != nil {
+		return err
+	}
+	if err := setMode(gpu, want.profile != nil); err != nil {
+		return err
+	}
+	p := prepared{device: want, vf: -1}
+	if want.profile != nil {
+		at := hardware.Placement{Start: want.position, Size: want.profile.MemorySlices}
+		if p.instance, err = gpu.CreateGPUInstanceAt(want.profile.ID, at); err != nil {
+			return err
+		}
+	}
+	switch {
+	case want.kind != nil:
+		p.vf, err = d.createVGPU(want)
+	case want.profile != nil:
+		whole, _ := numbering.ComputeProfileID(want.profile.ComputeSlices)
+		p.compute, err = p.instance.CreateComputeInstance(whole)
+		if err == nil {
+			err = d.setProcesses(p, 1)
+		}
+	default:
+		if err = d.checkWhole(want); err == nil {
+			err = d.setProcesses(p, 1)
+		}
+	}
+	d.prepared[want.name] = p
+	return err
+}
+
+// setMode changes the MIG mode of a GPU that is not in it yet.
+func setMode(gpu hardware.GPUDevice, enabled bool) error {
+	current, _, err := gpu.MIGMode()
+	if err != nil || current == enabled {
+		if !enabled && err != nil {
+			return nil // it cannot be partitioned
+		}
+		return err
+	}
+	return gpu.SetMIGMode(enabled)
+}
+
+// createVGPU makes a virtual GPU on the first virtual function that is none.
+func (d *driver) createVGPU(want *device) (vf int, err error) {
+	err = d.store.Update(func(e *engine.Engine) error {
+		state := d.state(e, want)
+		for slices.ContainsFunc(state.VGPU.Active, func(v engine.VirtualGPU) bool { return v.VF == vf }) {
+			vf++
+		}
+		slot := engine.AnySlot
+		if want.profile == nil && state.VGPU.MixedSize {
+			slot = want.position
+		}
+		return e.CreateVGPU(want.gpu, vf, want.kind.ID, slot)
+	})
+	return vf, err
+}
+
+func (d *driver) state(e *engine.Engine, want *device) *engine.GPU {
+	state := e.State()
+	i := slices.IndexFunc(state.GPUs, func(g engine.GPU) bool { return g.Address == want.gpu })
+	return &state.GPUs[i]
+}
+
+// checkWhole fails if something else is on the GPU.
+func (d *driver) checkWhole(want *device) error {
+	return d.store.View(func(e *engine.Engine) error {
+		state := d.state(e, want)
+		if state.MIG != nil && (state.MIG.Current || len(state.MIG.Instances) > 0) || state.VGPU != nil && len(state.VGPU.Active) > 0 || state.Processes > 0 {
+			return fmt.Errorf("%s is not whole: %w", want.name, hardware.ErrGPUInUse)
+		}
+		return nil
+	})
+}
+
+// setProcesses says how many processes are on what was prepared.
+func (d *driver) setProcesses(p prepared, count int) error {
+	if p.compute == nil {
+		return d.store.Update(func(e *engine.Engine) error { return e.SetProcesses(p.device.gpu, count) })
+	}
+	instance, err := p.instance.Info()
+	if err != nil {
+		return err
+	}
+	return d.store.Update(func(e *engine.Engine) error { return e.SetMIGProcesses(p.device.gpu, instance.ID, 0, count) })
+}
+
+// unprepare undoes prepare.
+func (d *driver) unprepare(name string) error {
+	p := d.prepared[name]
+	delete(d.prepared, name)
+	if p.vf >= 0 {
+		if err := d.store.Update(func(e *engine.Engine) error { return e.DestroyVGPU(p.device.gpu, p.vf) }); err != nil {
+			return err
+		}
+	} else if err := d.setProcesses(p, 0); err != nil {
+		return err
+	}
+	if p.compute != nil {
+		if err := p.compute.Destroy(); err != nil {
+			return err
+		}
+	}
+	if p.instance == nil {
+		return nil
+	}
+	for range 10 {
+		// It stays in use for a moment after the compute instance.
+		if err := p.instance.Destroy(); !errors.Is(err, hardware.ErrGPUInUse) {
+			return err
+		}
+		<-d.clock.After(100 * time.Millisecond)
+	}
+	return p.instance.Destroy()
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -12,13 +13,13 @@ import (
 
 	"github.com/dray-dev/dray/allocator/internal/inventory"
 	"github.com/dray-dev/dray/allocator/internal/request"
-	"github.com/dray-dev/dray/allocator/internal/result"
 	"github.com/dray-dev/dray/allocator/internal/selector"
 )
 
 // Allocator allocates claims in one state of the cluster. It is safe for
 // concurrent use. It does not remember what it has allocated: each answer is
-// for the state that it was made with.
+// for the state that it was made with. If that is a Held, an earlier allocator's
+// answer about the same claims is used on nodes whose devices are as they were.
 type Allocator struct {
 	features  request.Features
 	snapshot  *inventory.Snapshot
@@ -31,6 +32,7 @@ type Allocator struct {
 	explanationSteps int64
 
 	classes classes
+	asking  atomic.Pointer[asking]
 	work    work
 	// inventory is what made the allocator.
 	inventory *Inventory
@@ -45,37 +47,18 @@ type Allocator struct {
 // position in the slice.
 func (a *Allocator) Allocate(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim) (results []resourceapi.AllocationResult, err error) {
 	defer recoverTo(&err)
-	if node == nil {
-		return nil, &InputError{Err: errors.New("allocate claims: node is nil")}
-	}
-	view, err := a.snapshot.Node(node, a.variant())
-	if err != nil {
-		return nil, selectionError(err)
-	}
-	memory := a.memory.Get().(*workspace)
-	defer a.memory.Put(memory) // The solution is in it until it is written.
-	compiled, err := memory.compile(a, claims)
+	w, err := a.look(ctx, node, claims)
 	if err != nil {
 		return nil, err
 	}
-	bound, err := memory.bind.Bind(ctx, compiled, a.target(node, view))
-	if err != nil {
-		return nil, contextError(ctx, err)
+	if solution, known := w.known(ctx); known {
+		if solution == nil {
+			return nil, w.doNotFit()
+		}
+		w.solution = solution
+		return w.write(ctx)
 	}
-	outcome, reused := a.classes.run(ctx, &bound.Problem, &memory.search)
-	a.searched(&outcome, reused)
-	switch {
-	case outcome.Interrupted != nil:
-		return nil, gaveUp(outcome.Interrupted)
-	case outcome.Fault != nil:
-		return nil, contextError(ctx, bound.FaultError(ctx, outcome.Fault))
-	case outcome.Solution != nil:
-		return result.Write(bound, outcome.Solution, a.shareID)
-	}
-	if view.Invalid() != nil {
-		return nil, request.ErrInvalidPools
-	}
-	return nil, nil
+	return w.search(ctx)
 }
 
 // variant is what the features make of the slices.

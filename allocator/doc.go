@@ -13,6 +13,11 @@
 //	a, err := inventory.NewAllocator(ctx, features, state, classes, slices, celCache) // one for each pod
 //	results, err := a.Allocate(ctx, node, claims) // for each node, from any goroutine
 //
+// A scheduler that hears of each allocation keeps Holdings and uses NewAllocatorHeld:
+// then nothing is copied for a pod, and pods that ask for the same share answers on
+// nodes whose devices did not change (answers). Find writes results only where they
+// are asked for.
+//
 // # What Allocate says
 //
 // Its outcomes stay apart:

@@ -35,6 +35,8 @@ type Inventory struct {
 	explanationSteps int64
 	// work is that of all allocators.
 	work work
+	// answers are those of allocators for Helds.
+	answers answers
 }
 
 // Option changes how an Inventory works.
@@ -105,6 +107,12 @@ func (inv *Inventory) NewAllocator(
 	slices []*resourceapi.ResourceSlice,
 	celCache *cel.Cache,
 ) (a *Allocator, err error) {
+	return inv.newAllocator(features, allocatedState, nil, classLister, slices, celCache)
+}
+
+// newAllocator takes what is allocated from held, or from state if held is nil.
+func (inv *Inventory) newAllocator(features Features, state schedulerapi.AllocatedState, held *inventory.Held, classLister DeviceClassLister,
+	slices []*resourceapi.ResourceSlice, celCache *cel.Cache) (a *Allocator, err error) {
 	defer recoverTo(&err)
 	inv.begin()
 	snapshot, err := inv.slices.Sync(slices)
@@ -114,7 +122,7 @@ func (inv *Inventory) NewAllocator(
 	a = &Allocator{
 		features:         request.Features(features),
 		snapshot:         snapshot,
-		usage:            inventory.Usage{State: allocatedState, ConsumableCapacity: features.ConsumableCapacity},
+		usage:            inventory.Usage{State: state, Held: held, ConsumableCapacity: features.ConsumableCapacity},
 		evaluator:        selector.Evaluator{Cache: celCache, Shapes: &inv.shapes, Total: &inv.work.evaluations},
 		inventory:        inv,
 		shareID:          inv.shareID,

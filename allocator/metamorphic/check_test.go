@@ -87,6 +87,7 @@ type earlier struct {
 type run struct {
 	create    func() subject
 	inventory subject // the one that lives through all of it
+	learning  *learner
 	world     *world
 	earlier   []earlier // the latest few, oldest first
 	stats     *statistics
@@ -97,7 +98,7 @@ const maxEarlier = 3
 
 // live runs a history on a subject and returns the first difference, or nil.
 func (h *history) live(create func() subject, stats *statistics) *failure {
-	r := &run{create: create, inventory: create(), world: newWorld(h.start), stats: stats}
+	r := &run{create: create, inventory: create(), learning: newLearner(), world: newWorld(h.start), stats: stats}
 	order := rand.New(rand.NewPCG(h.seed, 2))
 	var taken []string
 	for i := 0; ; i++ {
@@ -132,17 +133,22 @@ func (r *run) check(mode mode, order *rand.Rand) string {
 	if what := r.askInventory(mode, q, order); what != "" {
 		return what
 	}
+	if what := r.askLearner(mode, q, order); what != "" {
+		return what
+	}
 	for i, e := range r.earlier {
-		what := fmt.Sprintf("the allocator made %d steps ago, asked again", len(r.earlier)-i)
+		what := fmt.Sprintf("the allocator made %d steps ago, asked again", (len(r.earlier)-i+1)/2)
 		if what := difference(what, e.question, ask(e.asker, e.err, e.question)); what != "" {
 			return what
 		}
 	}
 	list := shuffled(q.Slices, order)
-	a, err := r.inventory(q, list)
-	r.earlier = append(r.earlier, earlier{question: q, asker: a, err: err})
-	if len(r.earlier) > maxEarlier {
-		r.earlier = r.earlier[1:]
+	for _, s := range []subject{r.inventory, r.learning.subject} {
+		a, err := s(q, list)
+		r.earlier = append(r.earlier, earlier{question: q, asker: a, err: err})
+	}
+	if len(r.earlier) > 2*maxEarlier {
+		r.earlier = r.earlier[2:]
 	}
 	return modified(before, q)
 }
@@ -150,17 +156,21 @@ func (r *run) check(mode mode, order *rand.Rand) string {
 // askInventory compares the answers of the inventory that has lived through
 // the history.
 func (r *run) askInventory(mode mode, q *question, order *rand.Rand) string {
+	return r.askSubject("the inventory", r.inventory, mode, q, order)
+}
+
+func (r *run) askSubject(who string, s subject, mode mode, q *question, order *rand.Rand) string {
 	callers := []*question{q}
 	if mode != alone && len(r.earlier) > 0 {
 		callers = []*question{pick(order, r.earlier).question, q}
 	}
 	if mode != concurrent {
 		for _, caller := range callers {
-			what := "the inventory"
+			what := who
 			if caller != q {
-				what = "the inventory, for a caller with an earlier list"
+				what = who + ", for a caller with an earlier list"
 			}
-			got := askAnew(r.inventory, caller, shuffled(caller.Slices, order))
+			got := askAnew(s, caller, shuffled(caller.Slices, order))
 			if what := difference(what, caller, got); what != "" {
 				return what
 			}
@@ -180,7 +190,7 @@ func (r *run) askInventory(mode mode, q *question, order *rand.Rand) string {
 		group.Go(func() {
 			<-start
 			for _, list := range lists {
-				if what := difference("the inventory, asked by several at once", caller, askAnew(r.inventory, caller, list)); what != "" {
+				if what := difference(who+", asked by several at once", caller, askAnew(s, caller, list)); what != "" {
 					differences[g] = what
 					return
 				}

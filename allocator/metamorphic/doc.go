@@ -14,6 +14,8 @@
 //   - another one, on the same copies in another order,
 //   - the one inventory that has lived through the whole history, on the
 //     pointers as they are, in any order
+//   - another one that has lived through it and hears of each allocation by itself,
+//     for two pods that ask for the same
 //
 // must give equal answers: results modulo share IDs, class and text of the
 // error. All but the first share answers between equal nodes from the first step
@@ -30,6 +32,7 @@
 //	slicesteps_test.go   steps that change slices and pools
 //	othersteps_test.go   steps that change claims, classes, nodes, features
 //	check_test.go        the comparisons after a step
+//	learner_test.go      the inventory that hears of allocations one by one
 //	shrink_test.go       the shortest history that still fails
 //	statistics_test.go   what a run has covered, and whether that is enough
 //	metamorphic_test.go  the run that `make metamorphic` starts

@@ -92,7 +92,7 @@ func allocateClaims(w *world, r *rand.Rand) string {
 			// Share IDs are random; a history has to be the same each time.
 			if result := &claim.Status.Allocation.Devices.Results[d]; result.ShareID != nil {
 				w.serial++
-				result.ShareID = ptr.To(types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", w.serial)))
+				result.ShareID = ptr.To(types.UID(fmt.Sprintf("00000000-0000-4001-8000-%012d", w.serial)))
 			}
 		}
 		w.Allocated = append(w.Allocated, claim)

@@ -17,6 +17,15 @@ type statistics struct {
 	classes map[allocatortest.Class]int
 	asked   int // nodes
 	changed int // nodes whose answer differs from the one before the step
+	// searches and reused are those of inventories that learn.
+	searches, reused int64
+}
+
+func (s *statistics) learned(searches, reused int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.searches += searches
+	s.reused += reused
 }
 
 func (s *statistics) step(taken step) {
@@ -55,6 +64,7 @@ func (s *statistics) String() string {
 	for i, k := range kinds {
 		fmt.Fprintf(&b, ", %s %d", k.name, s.kinds[i])
 	}
+	fmt.Fprintf(&b, "\nlearning: %d searches, %d answers of earlier pods", s.searches, s.reused)
 	fmt.Fprintf(&b, "\ncallers: one %d, with an earlier list %d, at once %d", s.modes[alone], s.modes[interleaved], s.modes[concurrent])
 	return b.String()
 }
@@ -76,6 +86,9 @@ func (s *statistics) starved() string {
 	}
 	if s.changed*8 < s.asked {
 		return fmt.Sprintf("%d of %d answers differ from those before the step", s.changed, s.asked)
+	}
+	if s.reused*4 < s.searches {
+		return fmt.Sprintf("%d answers of earlier pods beside %d searches", s.reused, s.searches)
 	}
 	return ""
 }

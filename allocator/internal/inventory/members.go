@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	resourceapi "k8s.io/api/resource/v1"
 	draapi "k8s.io/dynamic-resource-allocation/api"
@@ -27,6 +28,8 @@ type members struct {
 	startOf map[*Slice]int
 	// drawing lists the members that draw from any counter.
 	drawing []member
+	// held is what Usage.heldCounters worked out last.
+	held atomic.Pointer[heldCountersUsage]
 }
 
 type member struct {

@@ -22,6 +22,8 @@ type Node struct {
 	// is read-only.
 	Reach []Reach
 
+	// serial is different for each view of the process.
+	serial uint64
 	// selective: node selectors had a say in what the node reaches.
 	selective bool
 	// labels are those that the node had; nil unless selective.
@@ -39,7 +41,7 @@ type Reach struct {
 }
 
 func newNode(node *corev1.Node, groups []*group, shared *sharedPools, v Variant) (*Node, error) {
-	n := &Node{shared: shared, selective: len(shared.groups) > 0}
+	n := &Node{serial: serials.Add(1), shared: shared, selective: len(shared.groups) > 0}
 	var bound []*Pool
 	for _, g := range groups {
 		pool, err := g.poolFor(node, v)
@@ -103,6 +105,9 @@ func (p *Pool) reach(node *corev1.Node) Reach {
 	}
 	return r
 }
+
+// Serial is a number that no other view has. A view never changes.
+func (n *Node) Serial() uint64 { return n.serial }
 
 // Invalid returns the first pool whose slices contradict each other, or nil.
 func (n *Node) Invalid() *Pool {

@@ -39,6 +39,8 @@ type Pool struct {
 	columns   columns
 	// capacities is nil until somebody asks for it.
 	capacities atomic.Pointer[Capacities]
+	// held is what Usage.heldOf worked out last.
+	held atomic.Pointer[heldUsage]
 }
 
 // String is the pool's name in messages: driver/pool.
@@ -114,7 +116,7 @@ func (p *Pool) unusable(reached []*Slice, status index.Status, reason string) *P
 	}
 }
 
-// serials numbers pools.
+// serials numbers pools, views of nodes and states of what is held.
 var serials atomic.Uint64
 
 func (p *Pool) duplicateName() (string, bool) {

@@ -13,9 +13,12 @@ import (
 // Usage is what the allocated claims hold of the devices, for one allocated
 // state. It is worked out for a pool when the pool is first asked about; the
 // state must not change. Usage is safe for concurrent use, and is not copied
-// once it is used. Only State has to be set.
+// once it is used. State or Held has to be set.
 type Usage struct {
+	// State is not looked at if Held is set. What is worked out for a Held is kept
+	// with the pools, for all Usages in which what is held of the pool is the same.
 	State schedulerapi.AllocatedState
+	Held  *Held
 	// ConsumableCapacity: the feature is on, so that devices which allow it are
 	// shared. Of those fewer shares have to be known (PoolUsage.Shared).
 	ConsumableCapacity bool
@@ -59,6 +62,9 @@ type PoolUsage struct {
 
 // Pool returns the usage of a pool.
 func (u *Usage) Pool(p *Pool) *PoolUsage {
+	if u.Held != nil {
+		return u.heldOf(p)
+	}
 	if words := bitset.Words(p.Devices); p.members == nil && words < len(unused) && u.nothing() {
 		return &unused[words]
 	}
@@ -113,7 +119,18 @@ var unused = func() (usages [65]PoolUsage) {
 // Consumed returns what the shares of a device have taken of its capacity; nil
 // where nothing is recorded. The result must not be modified.
 func (u *Usage) Consumed(id schedulerapi.DeviceID) schedulerapi.ConsumedCapacity {
+	if u.Held != nil {
+		return u.Held.pool(poolID{id.Driver, id.Pool}).use(id.Device).consumed
+	}
 	return u.State.AggregatedCapacity[id]
+}
+
+// NothingConsumed says that Consumed is nil for all devices.
+func (u *Usage) NothingConsumed() bool {
+	if u.Held != nil {
+		return u.Held.consuming == 0
+	}
+	return len(u.State.AggregatedCapacity) == 0
 }
 
 // Exact is the function of that name for a quantity of what Consumed returns. It
@@ -162,11 +179,15 @@ func (u *Usage) work(p *Pool) PoolUsage {
 // that is not done for devices of which it does not matter.
 func (u *Usage) addShared(shared bitset.Set, p *Pool) {
 	for device := range p.Devices {
-		pointless := u.ConsumableCapacity && p.MultiAllocatable.Has(device) && !p.ConsumesCounters.Has(device)
-		if !pointless && u.isShared(p.DeviceID(device)) {
+		if !u.pointless(p, device) && u.isShared(p.DeviceID(device)) {
 			shared.Add(device)
 		}
 	}
+}
+
+// pointless says that it does not matter whether there are shares of the device.
+func (u *Usage) pointless(p *Pool, device int) bool {
+	return u.ConsumableCapacity && p.MultiAllocatable.Has(device) && !p.ConsumesCounters.Has(device)
 }
 
 // isShared says whether any share of the device is known, be it by its ID or
@@ -196,6 +217,9 @@ type countersUsage struct {
 // counters adds up what the allocated members draw. A device whose allocation
 // is recorded but that is no longer published draws nothing, as upstream has it.
 func (u *Usage) counters(m *members) countersUsage {
+	if u.Held != nil {
+		return u.heldCounters(m)
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	usage, ok := u.left[m]

@@ -274,7 +274,7 @@ func (b *binder) dropUnavailable(number int, a *Alternative, match bitset.Set) {
 // dropSkipping removes devices that need a kubelet which can leave out node
 // operations, where this node's cannot.
 func (b *binder) dropSkipping(number int, match bitset.Set) {
-	if !b.Claims.Features.OptionalNodeOperations || !supportsSkipping(b.API) {
+	if !b.Claims.Features.OptionalNodeOperations || !SupportsSkipping(b.API) {
 		match.AndNot(b.Node.Pools[number].SkipsNodeOperations)
 	}
 }

@@ -260,7 +260,7 @@ func (b *binder) consumed(pool *inventory.Pool, device int, names []resourceapi.
 // othersOn returns what other claims consume of a device, nil where nothing is
 // recorded.
 func (b *Bound) othersOn(pool *inventory.Pool, device int) schedulerapi.ConsumedCapacity {
-	if len(b.Usage.State.AggregatedCapacity) == 0 {
+	if b.Usage.NothingConsumed() {
 		return nil
 	}
 	return b.Usage.Consumed(pool.DeviceID(device))

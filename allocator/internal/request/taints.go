@@ -12,7 +12,9 @@ import (
 // kubelet can leave out node operations (gate DRAOptionalNodeOperations).
 const SkippingFeature = "DRAOptionalNodeOperations"
 
-func supportsSkipping(node *corev1.Node) bool {
+// SupportsSkipping says whether the node declares SkippingFeature. It is all that a
+// problem depends on of a node beside what the node reaches.
+func SupportsSkipping(node *corev1.Node) bool {
 	return slices.Contains(node.Status.DeclaredFeatures, SkippingFeature)
 }
 

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"slices"
+
 	"github.com/dray-dev/dray/allocator/internal/bitset"
 	"github.com/dray-dev/dray/allocator/internal/index"
 )
@@ -164,6 +166,12 @@ func (s *Solution) Clone() *Solution {
 		clone.Chosen[i] = append([]int(nil), s.Chosen[i]...)
 	}
 	return clone
+}
+
+// Equal says whether two solutions, neither of them nil, take the same.
+func (s *Solution) Equal(other *Solution) bool {
+	return slices.EqualFunc(s.Picks, other.Picks, slices.Equal[[]Pick]) &&
+		slices.EqualFunc(s.Chosen, other.Chosen, slices.Equal[[]int])
 }
 
 // FaultKind says what made a search end without an answer.

@@ -11,9 +11,6 @@ import (
 	"time"
 
 	"github.com/felixge/fgprof"
-
-	"github.com/dray-dev/dray/bench/contender"
-	"github.com/dray-dev/dray/bench/family"
 )
 
 // Files are what was written, by kind.
@@ -21,16 +18,25 @@ type Files struct {
 	CPU, Wall, Allocs string
 }
 
-// Record repeats a case for a while under each profiler and writes the files
-// into a directory, which it makes.
-func Record(ctx context.Context, with contender.Contender, c *family.Case, dir string, each time.Duration) (files Files, err error) {
+// HowToOpen prints the command that opens each.
+func (f Files) HowToOpen(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "\nCPU        go tool pprof -http=: %s\nwall clock go tool pprof -http=: %s\n"+
+		"memory     go tool pprof -http=: -sample_index=alloc_space %s\n", f.CPU, f.Wall, f.Allocs)
+	return err
+}
+
+// Record repeats an operation for a while under each profiler and writes the files
+// into a directory, which it makes. The name is for the files, and do returns an
+// error only if profiling has to end.
+func Record(ctx context.Context, name, dir string, each time.Duration, do func(context.Context) error) (files Files, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return files, fmt.Errorf("make the directory of profiles: %w", err)
 	}
-	session := contender.Start(with, c)
-	name := filepath.Join(dir, strings.NewReplacer("/", "_", "=", "-").Replace(c.Name()+"_"+with.Name()))
+	name = filepath.Join(dir, strings.NewReplacer("/", "_", "=", "-").Replace(name))
 	files = Files{CPU: name + ".cpu.pprof", Wall: name + ".wall.pprof", Allocs: name + ".allocs.pprof"}
-	session.Answer(ctx) // Warms up what can be warm.
+	if err := do(ctx); err != nil { // Warms up what can be warm.
+		return files, err
+	}
 	for _, p := range []struct {
 		file  string
 		start func(io.Writer) (stop func() error, err error)
@@ -39,7 +45,7 @@ func Record(ctx context.Context, with contender.Contender, c *family.Case, dir s
 		{files.Wall, startWall},
 		{files.Allocs, startAllocs},
 	} {
-		if err := record(ctx, session, p.file, p.start, each); err != nil {
+		if err := record(ctx, do, p.file, p.start, each); err != nil {
 			return files, err
 		}
 	}
@@ -59,7 +65,7 @@ func startAllocs(w io.Writer) (func() error, error) {
 	return func() error { return pprof.Lookup("allocs").WriteTo(w, 0) }, nil
 }
 
-func record(ctx context.Context, session *contender.Session, file string, start func(io.Writer) (func() error, error), each time.Duration) (err error) {
+func record(ctx context.Context, do func(context.Context) error, file string, start func(io.Writer) (func() error, error), each time.Duration) (err error) {
 	f, err := os.Create(file)
 	if err != nil {
 		return fmt.Errorf("create the profile: %w", err)
@@ -76,7 +82,9 @@ func record(ctx context.Context, session *contender.Session, file string, start 
 	within, cancel := context.WithTimeout(ctx, each)
 	defer cancel()
 	for within.Err() == nil {
-		_, _ = session.Do(within)
+		if err := do(within); err != nil && within.Err() == nil {
+			return err
+		}
 	}
 	if err := stop(); err != nil {
 		return fmt.Errorf("write the profile %s: %w", file, err)

@@ -1,6 +1,7 @@
 package profile_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,7 +16,11 @@ import (
 
 func TestProfilesAreWrittenInPprofsFormat(t *testing.T) {
 	f := family.Named("P3")
-	files, err := record.Record(t.Context(), contender.Experimental(), f.Case(f.Gate), filepath.Join(t.TempDir(), "new"), 300*time.Millisecond)
+	session := contender.Start(contender.Experimental(), f.Case(f.Gate))
+	files, err := record.Record(t.Context(), "P3", filepath.Join(t.TempDir(), "new"), 300*time.Millisecond, func(ctx context.Context) error {
+		_, _ = session.Do(ctx)
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

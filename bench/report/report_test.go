@@ -59,30 +59,44 @@ func TestTargetsAreJudgedByTheBadEndOfTheInterval(t *testing.T) {
 	}
 }
 
-func TestADocumentIsRewrittenBelowItsMarker(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "benchmarks.md")
-	const text = "# Title\n\nBy hand.\n\n"
-	if err := os.WriteFile(file, []byte(text+report.Marker+"\n\nold\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if err := read(t).Rewrite(file); err != nil {
-			t.Fatal(err)
-		}
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, after, _ := strings.Cut(string(content), report.Marker)
-		if before != text || strings.Contains(after, "old") || strings.Count(after, "### Targets") != 1 {
-			t.Errorf("the document is\n%s", content)
-		}
-	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := read(t).Rewrite(file); err == nil {
-		t.Error("a document without the marker was rewritten")
+func TestADocumentIsRewrittenBetweenItsMarkers(t *testing.T) {
+	const before, after = "# Title\n\nBy hand.\n\n", "By hand as well.\n"
+	for name, part := range map[string]struct {
+		begin, end string
+		rewrite    func(*report.Results, string) error
+	}{
+		"allocator": {report.AllocatorBegin, report.AllocatorEnd, (*report.Results).RewriteAllocator},
+		"scheduler": {report.SchedulerBegin, report.SchedulerEnd, (*report.Results).RewriteScheduler},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "benchmarks.md")
+			write := func(text string) {
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(before + part.begin + "\n\nold\n" + part.end + "\n" + after)
+			for range 2 {
+				if err := part.rewrite(read(t), file); err != nil {
+					t.Fatal(err)
+				}
+				content, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				first, rest, _ := strings.Cut(string(content), part.begin)
+				made, last, _ := strings.Cut(rest, part.end+"\n")
+				if first != before || last != after || strings.Contains(made, "old") || strings.Count(made, "### Targets") != 1 {
+					t.Errorf("the document is\n%s", content)
+				}
+			}
+			for _, broken := range []string{before, before + part.begin + "\n", part.end + "\n" + part.begin + "\n"} {
+				write(broken)
+				if err := part.rewrite(read(t), file); err == nil {
+					t.Errorf("a document without both markers was rewritten:\n%s", broken)
+				}
+			}
+		})
 	}
 }
 

@@ -12,6 +12,5 @@
 // the unit limit-sec instead of ns/op: the time after which it was given up.
 //
 // The files: runner.go goes through the cases, sample.go measures, record.go
-// writes lines, memory.go measures the size of an inventory, machine.go says
-// where all this happens.
+// writes lines and memory.go measures the size of an inventory.
 package runner

@@ -10,6 +10,7 @@ import (
 	"github.com/dray-dev/dray/allocator"
 	"github.com/dray-dev/dray/allocator/allocatortest"
 	"github.com/dray-dev/dray/bench/family"
+	"github.com/dray-dev/dray/bench/record"
 )
 
 // cluster is one whose inventory is weighed.
@@ -36,7 +37,7 @@ func (c cluster) name() string { return fmt.Sprintf("inventory/nodes=%d/n=%d", c
 // measure weighs an inventory in which every node has been asked about, so that
 // nothing is left to be made later. The slices are the caller's and weighed
 // apart; upstream keeps nothing between pods, so there is nothing to compare.
-func (c cluster) measure(ctx context.Context, records *recorder) error {
+func (c cluster) measure(ctx context.Context, records recorder) error {
 	empty := heap()
 	in := family.Cluster(c.nodes, c.devices)
 	slices := heap()
@@ -58,10 +59,9 @@ func (c cluster) measure(ctx context.Context, records *recorder) error {
 	runtime.KeepAlive(celCache)
 	runtime.KeepAlive(in)
 	devices := float64(c.nodes * c.devices)
-	return records.write(fmt.Sprintf("Inventory/family=inventory/nodes=%d/n=%d/impl=dray", c.nodes, c.devices), 1, []benchfmt.Value{
-		{Value: round((after - before) / devices), Unit: BytesPerDevice},
-		{Value: round((slices - empty) / devices), Unit: SliceBytes},
-	})
+	return records.Write(fmt.Sprintf("Inventory/family=inventory/nodes=%d/n=%d/impl=dray", c.nodes, c.devices), 1,
+		benchfmt.Value{Value: record.Round((after - before) / devices), Unit: BytesPerDevice},
+		benchfmt.Value{Value: record.Round((slices - empty) / devices), Unit: SliceBytes})
 }
 
 // heap is what is reachable, after garbage is collected for good: what a

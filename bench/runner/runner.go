@@ -98,7 +98,7 @@ type racer struct {
 	evaluations int64
 }
 
-func measure(ctx context.Context, c *family.Case, options Options, records *recorder) error {
+func measure(ctx context.Context, c *family.Case, options Options, records recorder) error {
 	var racers []*racer
 	for _, with := range options.Contenders {
 		if !with.Supports(c.Scenario.Features) {

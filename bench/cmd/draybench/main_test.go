@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dray-dev/dray/bench/output"
 	"github.com/dray-dev/dray/bench/report"
 )
 
@@ -24,7 +25,7 @@ func draybench(t *testing.T, args ...string) (stdout, stderr string) {
 func TestResultsGoToAFileAndComeBack(t *testing.T) {
 	dir := t.TempDir()
 	file, document := filepath.Join(dir, "new", "results.txt"), filepath.Join(dir, "benchmarks.md")
-	if err := os.WriteFile(document, []byte("# By hand\n\n"+report.Marker+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(document, []byte("# By hand\n\n"+report.AllocatorBegin+"\n"+report.AllocatorEnd+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	table, progress := draybench(t, "-quick", "-run", "^(F1/m=8|warm/n=8)$", "-out", file, "-docs", document)
@@ -62,12 +63,12 @@ func TestOneImplementationCanBeMeasured(t *testing.T) {
 
 func TestWrongUsageIsToldFromFailure(t *testing.T) {
 	for _, args := range [][]string{{"-o", "xml"}, {"-run", "("}, {"-impl", "nobody"}, {"-n", "0"}, {"-limit", "0s"}, {"-limit", "-1s"}, {"stray"}, {"-nothing"}} {
-		var usage usageError
+		var usage output.UsageError
 		if err := run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}); !errors.As(err, &usage) {
 			t.Errorf("draybench %q ended with %v, want a usage error", args, err)
 		}
 	}
-	var usage usageError
+	var usage output.UsageError
 	if err := run(t.Context(), []string{"-from", filepath.Join(t.TempDir(), "none")}, &bytes.Buffer{}, &bytes.Buffer{}); err == nil || errors.As(err, &usage) {
 		t.Errorf("a missing file ended with %v, want an error that is not about usage", err)
 	}

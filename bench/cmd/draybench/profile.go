@@ -4,17 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/template"
 
+	"github.com/dray-dev/dray/bench/contender"
 	"github.com/dray-dev/dray/bench/family"
 	"github.com/dray-dev/dray/bench/profile"
 )
-
-var howToOpen = template.Must(template.New("").Parse(`
-CPU        go tool pprof -http=: {{.CPU}}
-wall clock go tool pprof -http=: {{.Wall}}
-memory     go tool pprof -http=: -sample_index=alloc_space {{.Allocs}}
-`))
 
 // recordProfiles profiles ours on every selected case, and another
 // implementation only if it is asked for.
@@ -32,11 +26,16 @@ func recordProfiles(ctx context.Context, s settings, stdout io.Writer) error {
 			}
 			found = true
 			fmt.Fprintf(s.Progress, "%s/%s on %s: 3 profiles, %s each\n", f.Name, size, with.Name(), s.profileFor)
-			files, err := profile.Record(ctx, with, f.Case(size), s.profileDir, s.profileFor)
+			c := f.Case(size)
+			session := contender.Start(with, c)
+			files, err := profile.Record(ctx, c.Name()+"_"+with.Name(), s.profileDir, s.profileFor, func(ctx context.Context) error {
+				_, _ = session.Do(ctx)
+				return nil
+			})
 			if err != nil {
 				return err
 			}
-			if err := howToOpen.Execute(stdout, files); err != nil {
+			if err := files.HowToOpen(stdout); err != nil {
 				return err
 			}
 		}

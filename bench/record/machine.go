@@ -1,4 +1,4 @@
-package runner
+package record
 
 import (
 	"bufio"
@@ -11,8 +11,9 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// machine says what a reader has to know about the place of a measurement.
-func machine() []benchfmt.Config {
+// machine says what a reader has to know about the place of a measurement, and the
+// version of the module that is compared with.
+func machine(upstream string) []benchfmt.Config {
 	var config []benchfmt.Config
 	add := func(key, value string) {
 		if value != "" {
@@ -24,7 +25,7 @@ func machine() []benchfmt.Config {
 	add("pkg", "github.com/dray-dev/dray/bench")
 	add("cpu", processor("/proc/cpuinfo"))
 	add("toolchain", runtime.Version())
-	add("upstream", upstreamVersion())
+	add("upstream", versionOf(upstream))
 	add("date", time.Now().UTC().Format(time.DateOnly))
 	return config
 }
@@ -45,14 +46,14 @@ func processor(file string) string {
 	return ""
 }
 
-// upstreamVersion is the version of upstream's allocator that is linked.
-func upstreamVersion() string {
+// versionOf is the version of a module that is linked.
+func versionOf(path string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
 	}
 	for _, module := range info.Deps {
-		if module.Path == "k8s.io/dynamic-resource-allocation" {
+		if module.Path == path {
 			return module.Path + "@" + module.Version
 		}
 	}

@@ -32,7 +32,7 @@ FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic hwsim-scale hwsim-sequences fuzz bench bench-gate bench-profile clean ci
+.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic hwsim-scale hwsim-sequences fuzz bench bench-scheduler bench-gate bench-profile clean ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-23s %s\n", $$1, $$2 }' Makefile
@@ -53,7 +53,7 @@ test-long: ## Run the tests that link k8s.io/kubernetes; minutes to compile once
 # A test binary that links k8s.io/kubernetes is compiled by test-long only.
 test-standalone: ## Build and vet each module without the workspace
 	@$(call EACH_MODULE,go build ./...)
-	@$(call EACH_MODULE,go vet ./...,$(filter-out e2e scheduler,$(MODULES)))
+	@$(call EACH_MODULE,go vet ./...,$(filter-out bench e2e scheduler,$(MODULES)))
 
 # The detector makes tests ten times slower, and random ones find no more races
 # in more cases.
@@ -124,6 +124,9 @@ fuzz: ## Run every native fuzz target for FUZZTIME, by default 10s
 
 bench: ## Measure the allocator beside upstream's, under 10 minutes; tables last
 	@go run ./bench/cmd/draybench -out build/bench/results.txt $(if $(BENCH),-run '$(BENCH)')
+
+bench-scheduler: ## Measure the scheduler plugin beside Kubernetes' own, about 8 minutes; tables last
+	@go run -ldflags '-s -w' ./bench/cmd/schedbench -out build/bench/scheduler.txt $(if $(BENCH),-run '$(BENCH)')
 
 bench-gate: ## Hold counted work to the ranges of bench/gate/ranges.yaml
 	@go run ./bench/cmd/benchgate

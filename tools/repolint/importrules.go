@@ -24,8 +24,9 @@ var Modules = []ModuleRule{
 		"the driver is the same on a real host: it contains no simulator and reads decisions from the claim"},
 	{"cli", []string{"allocator/...", "scheduler/...", "hwsim/..."},
 		"the command line explains decisions and simulated machines; it does not prepare devices"},
-	{"bench", []string{"allocator/...", "scheduler/...", "hwsim/..."},
-		"benchmarks drive the deciding half of the project over simulated fleets"},
+	{"bench", []string{"allocator/...", "scheduler/...", "hwsim/...", "kubeletplugin/publish"},
+		"benchmarks drive the deciding half of the project over simulated fleets, which say by publish's options " +
+			"what their slices are"},
 	{"e2e", []string{"..."},
 		"end-to-end tests may use everything"},
 	{"tools", nil,

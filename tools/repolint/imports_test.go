@@ -105,4 +105,5 @@ func TestLinkRulesReportTheChain(t *testing.T) {
 	}
 	expect(t, CheckLinked(graph, LinkRule{Never: []string{"k8s.io/client-go"}, Why: "pure"}),
 		"allocator: links k8s.io/client-go (github.com/dray-dev/dray/allocator.test -> example.com/cached -> k8s.io/client-go/rest): pure")
+	expect(t, CheckLinked(graph, LinkRule{But: []string{"allocator"}, Never: []string{"k8s.io/client-go"}, Why: "pure"}))
 }

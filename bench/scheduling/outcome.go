@@ -1,0 +1,119 @@
+package scheduling
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	resourceapi "k8s.io/api/resource/v1"
+)
+
+// outcome is what a plugin says, to be compared with another one's.
+type outcome struct {
+	finished bool // false if it was given up
+	// answers are, for Plugin, one for each node: "" if it was not reached, refused,
+	// or the allocation that a pod gets there. For Pods they are one for each pod: the
+	// node and the allocation.
+	answers []string
+	// fits are the nodes that would do, by index; for Pods the node of each pod.
+	fits []int
+}
+
+const refused = "does not fit"
+
+// textOf is the whole allocation but for its time.
+func textOf(allocation *resourceapi.AllocationResult) (string, error) {
+	if allocation == nil {
+		return "no allocation", nil
+	}
+	timeless := *allocation
+	timeless.AllocationTimestamp = nil
+	text, err := json.Marshal(timeless)
+	return string(text), err
+}
+
+// agree is an error if two plugins do not say the same. Where one was given up, the
+// answers that both have are compared, and there has to be one.
+func agree(a, b *world, x, y *outcome) error {
+	if len(x.answers) != len(y.answers) {
+		return fmt.Errorf("%s gives %d answers, %s %d", a.Name, len(x.answers), b.Name, len(y.answers))
+	}
+	compared := 0
+	for i := range x.answers {
+		switch {
+		case x.answers[i] == "" && !x.finished || y.answers[i] == "" && !y.finished:
+		case x.answers[i] != y.answers[i]:
+			return fmt.Errorf("%s and %s answer differently about number %d: %q, and %q", a.Name, b.Name, i, x.answers[i], y.answers[i])
+		default:
+			compared++
+		}
+	}
+	if compared == 0 {
+		return fmt.Errorf("%s and %s have no answer in common within the limit: raise it", a.Name, b.Name)
+	}
+	return nil
+}
+
+// answer asks about every node and finds out what a pod would get on each that
+// would do.
+func (w *world) answer(ctx context.Context) (*outcome, error) {
+	c := w.newCycle(w.pods[0])
+	o := &outcome{finished: true, answers: make([]string, len(w.asked))}
+	ask, err := c.preFilter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !ask {
+		return nil, errors.New("the pod was refused before any node was asked: the case is none")
+	}
+	err = c.filter(ctx, w.asked, 0, len(w.asked))
+	if err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	o.finished = err == nil
+	ctx = context.WithoutCancel(ctx)
+	for i, node := range w.asked {
+		switch {
+		case !c.reached[i]:
+		case !c.fits(i):
+			o.answers[i] = refused
+		default:
+			o.fits = append(o.fits, i)
+			if o.answers[i], err = c.allocationOn(ctx, node.Node().Name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return o, nil
+}
+
+// allocationOn reserves, looks and gives back.
+func (c *cycle) allocationOn(ctx context.Context, node string) (string, error) {
+	if err := c.reserve(ctx, node); err != nil {
+		return "", err
+	}
+	defer c.unreserve(ctx, node)
+	allocation, err := c.inFlight()
+	if err != nil {
+		return "", err
+	}
+	return textOf(allocation)
+}
+
+// bound is what the pods got that were placed on those nodes.
+func (w *world) bound(nodes []int) (*outcome, error) {
+	o := &outcome{finished: true, fits: nodes}
+	for i, pod := range w.pods {
+		claim, err := w.claimOf(pod)
+		if err != nil {
+			return nil, err
+		}
+		text, err := textOf(claim.Status.Allocation)
+		if err != nil {
+			return nil, err
+		}
+		o.answers = append(o.answers, w.nodes[nodes[i]].Name+" "+text)
+	}
+	return o, nil
+}

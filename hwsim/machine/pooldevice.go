@@ -10,12 +10,18 @@ import (
 
 // PoolDevice is a device of a pool as the node has it that the fabric attaches it to:
 // the only device of the result, on a bus of its own at the address, below a root and
-// one bridge. What the node numbers (minors, IOMMU groups) is the node's to set. Its
+// one bridge; the address is of the bus's first function. What the node numbers (minors, IOMMU groups) is the node's to set. Its
 // UUID is the same on every node.
 func (m *Machine) PoolDevice(name string, pool Identity, address hardware.PCIAddress) (*hardware.Node, error) {
 	model := m.poolModel(name)
 	if model == "" {
 		return nil, fmt.Errorf("pool %s: device %q: %w", pool.Name, name, ErrNotFound)
+	}
+	function := FunctionFile{Model: model, Address: address}
+	if card, ok := m.models.model(model).(*FPGAModel); ok && card.IDs.Vendor == amdFPGAVendor {
+		// Their first function manages the card, and the second is the users'.
+		function.Management = &hardware.PCIAddress{Domain: address.Domain, Bus: address.Bus, Device: address.Device}
+		function.Address.Function = 1
 	}
 	file := NodeFile{
 		NVIDIA: &NVIDIAFile{Version: "0.0", CUDA: "10.0"}, // of the node, in truth
@@ -23,7 +29,7 @@ func (m *Machine) PoolDevice(name string, pool Identity, address hardware.PCIAdd
 		Roots: []RootFile{{
 			Root:      fmt.Sprintf("pci%04x:00", address.Domain),
 			Bridges:   []hardware.PCIAddress{{Domain: address.Domain, Device: address.Bus >> 3, Function: address.Bus & 7}},
-			Functions: []FunctionFile{{Model: model, Address: address}},
+			Functions: []FunctionFile{function},
 		}},
 	}
 	p := &problems{file: m.file.Name, kind: "machine", places: map[string]place{}}
@@ -52,3 +58,6 @@ func (m *Machine) poolModel(name string) string {
 	}
 	return ""
 }
+
+// amdFPGAVendor is AMD's PCI vendor ID of FPGA cards, which was Xilinx's.
+const amdFPGAVendor = 0x10ee

@@ -32,9 +32,9 @@
 //  5. What falls due happens: before anybody looks at a time, everything until that
 //     time has happened, whoever was there to see it. No process has to run for a
 //     link to come up again.
-//  6. Every document that is written is valid on its machine (validate), and every
-//     valid document can be shown: its node keeps the invariants of hardware.Node,
-//     and a driver that discovers it finds exactly that node.
+//  6. A document that is written, or read, is valid on its machine (validate) and can
+//     be shown: its node keeps the invariants of hardware.Node, and a driver that
+//     discovers the folder finds exactly that node.
 //  7. Events are numbered from 1 without gaps, over boots, resets and kills.
 //
 // state.json and events are synced to the disk before Update returns. root and synced

@@ -194,6 +194,12 @@ func slotAddress(slot int) hardware.PCIAddress {
 	return hardware.PCIAddress{Domain: fabricDomain, Bus: uint8(slot + 1)}
 }
 
+// inSlot says whether an address is one of the slot's.
+func inSlot(address hardware.PCIAddress, slot int) bool {
+	address.Function = 0
+	return address == slotAddress(slot)
+}
+
 // Connect lets a node have what a pool has attached to it, and nothing else of the
 // pool: it appears on the node's PCI bus, or goes from there. It may be called at
 // any time and again, and is what the fabric's cables do; a device that is in use on

@@ -43,6 +43,16 @@ func (tx *Tx) gpus() (*engine.Engine, error) {
 	return tx.engine, nil
 }
 
+// GPUs calls a function with the engine over the machine's GPUs, for what a GPU
+// library has no call for: processes, a fault, instances that are being destroyed.
+func (tx *Tx) GPUs(do func(*engine.Engine) error) error {
+	gpus, err := tx.gpus()
+	if err != nil {
+		return err
+	}
+	return do(gpus)
+}
+
 // base is what never changes of a physical function, or nil.
 func (tx *Tx) base(address hardware.PCIAddress) *hardware.PCIFunction {
 	return functionsOf(tx.folder.model.withPlugged(tx.doc))[address]

@@ -52,13 +52,7 @@ func (s gpuStore) View(read func(*engine.Engine) error) error {
 
 // Update implements engine.Store.
 func (s gpuStore) Update(change func(*engine.Engine) error) error {
-	return s.folder.Update(func(tx *Tx) error {
-		gpus, err := tx.gpus()
-		if err != nil {
-			return err
-		}
-		return change(gpus)
-	})
+	return s.folder.Update(func(tx *Tx) error { return tx.GPUs(change) })
 }
 
 // Changed implements engine.Store: it looks at the folder from time to time, since

@@ -9,8 +9,8 @@ import (
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
-// validate checks a document's invariants on its machine. A document that passes can
-// be shown.
+// validate checks a document's invariants on its machine. One that passes has the
+// shape that show needs, which checks the node that comes of it.
 func (m *model) validate(d *document) error {
 	v := &validator{model: m, doc: d}
 	if d.Boot.Number < 1 {
@@ -58,7 +58,7 @@ func (v *validator) plugged() {
 	for i := range v.doc.Plugged {
 		p := &v.doc.Plugged[i]
 		f := p.function()
-		if f == nil || slots[p.Slot] || p.Slot < 0 || p.Slot >= maxSlots || f.Address != slotAddress(p.Slot) || taken[f.Address] != nil || f.SRIOV != nil {
+		if f == nil || slots[p.Slot] || p.Slot < 0 || p.Slot >= maxSlots || !inSlot(f.Address, p.Slot) || taken[f.Address] != nil || f.SRIOV != nil {
 			v.fail("plugged[%d]: %s is not one device in a slot of its own", i, p.Name)
 			continue
 		}

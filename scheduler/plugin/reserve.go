@@ -85,6 +85,8 @@ func (p *Plugin) signal(c *podClaim, claim *resourceapi.ResourceClaim, allocatio
 // released when the claim is. What the manager assumes about it is what the API
 // server returned, so nothing is restored; going back to what the informer has
 // seen could show the devices as free until it has seen more.
+//
+// A pod that may have been bound all the same keeps everything.
 func (p *Plugin) Unreserve(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, _ string) {
 	if !p.enabled {
 		return
@@ -99,8 +101,14 @@ func (p *Plugin) Unreserve(ctx context.Context, cycle fwk.CycleState, pod *corev
 		return
 	}
 	trial := cycle.GetPodGroupSchedulingCycle() != nil
+	// In a trial nothing was written that a pod could run with.
+	runs := !trial && p.mayRun(ctx, pod, s)
 	for i := range s.claims {
 		c := &s.claims[i]
+		if runs {
+			p.giveBackWhen(ctx, pod, c, group, p.seen)
+			continue
+		}
 		if i == s.special {
 			// In this order: the informer may not know yet what is deleted here.
 			p.giveBackWhen(ctx, pod, c, group, p.dropped)

@@ -154,6 +154,15 @@ var commands = map[string]func(w *world, d *datadriven.TestData) string{
 		w.api.fail(f)
 		return ""
 	},
+	// bound is a binding that is carried out.
+	"bound": func(w *world, d *datadriven.TestData) string {
+		pod, err := w.api.CoreV1().Pods(testNamespace).Get(w.ctx, arg(w, d, "pod"), metav1.GetOptions{})
+		w.check(err)
+		pod.Spec.NodeName = arg(w, d, "node")
+		_, err = w.api.CoreV1().Pods(testNamespace).Update(w.ctx, pod, metav1.UpdateOptions{})
+		w.check(err)
+		return ""
+	},
 	// What others do to claims.
 	"condition": func(w *world, d *datadriven.TestData) string {
 		w.changeClaim(arg(w, d, "claim"), func(claim *resourceapi.ResourceClaim) {

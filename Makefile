@@ -32,7 +32,7 @@ FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic hwsim-scale hwsim-sequences fuzz bench bench-scheduler bench-gate bench-profile clean ci
+.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic hwsim-scale hwsim-sequences chaos-scheduler fuzz bench bench-scheduler bench-gate bench-profile clean ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-23s %s\n", $$1, $$2 }' Makefile
@@ -111,6 +111,13 @@ difftest-long: ## The same for DURATION, by default 1h
 metamorphic: ## Compare the incremental inventory with one rebuilt, over HISTORIES
 	@DRAY_METAMORPHIC_HISTORIES=$(HISTORIES) go run ./tools/cmd/figure -prefix 'metamorphic: ' -- \
 	go test ./allocator/metamorphic -run '^TestMetamorphic$$' -v -count=1 -timeout 30m
+
+# The program that is the servers is built apart: it is large, and stays as it is
+# while the test is worked on.
+chaos-scheduler: ## Kill the scheduler between its calls to a real API server: SEED, KILLS, DURATION
+	@go build -ldflags '-s -w' -o bin/dray-local ./e2e/cmd/dray-local
+	@go run ./e2e/cmd/chaos-scheduler --binary bin/dray-local $(if $(SEED),--seed $(SEED)) $(if $(KILLS),--kills $(KILLS)) \
+	$(if $(filter-out file,$(origin DURATION)),--duration $(DURATION))
 
 hwsim-scale: ## Make 5,000 nodes of 8 GPUs with every MIG placement; the last line says what it took
 	@go run ./hwsim/cmd/hwsim-scale

@@ -36,6 +36,9 @@ type Options struct {
 	// SchedulerServer is the address at which the scheduler finds the API server, if
 	// not at its own: that of something in between.
 	SchedulerServer string
+	// SchedulerVerbosity is how much the scheduler logs, as Kubernetes counts: from 0
+	// to 10.
+	SchedulerVerbosity int
 	// LeaderElection makes the scheduler take its lease, as the configuration says.
 	// Without it, a scheduler that was killed starts again at once.
 	LeaderElection bool
@@ -221,6 +224,12 @@ func (c *Cluster) Log(of Role) string { return c.dir.log(of) }
 
 // Server is the address of the API server.
 func (c *Cluster) Server() string { return c.url(APIServer, "") }
+
+// ServingCertificate names the files of the certificate and the key that servers of
+// the cluster show, for one that stands in between.
+func (c *Cluster) ServingCertificate() (cert, key string) {
+	return c.dir.pki("server.crt"), c.dir.pki("server.key")
+}
 
 // SetSchedulerServer changes [Options.SchedulerServer] for the scheduler's next start.
 func (c *Cluster) SetSchedulerServer(address string) { c.options.SchedulerServer = address }

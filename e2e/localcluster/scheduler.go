@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"strconv"
 
 	"sigs.k8s.io/yaml"
 )
@@ -40,6 +41,7 @@ func schedulerFlags(ctx context.Context, c *Cluster) ([]string, error) {
 	}
 	flags := append(c.servingFlags(Scheduler),
 		"--config="+config,
+		"--v="+strconv.Itoa(c.options.SchedulerVerbosity),
 		// Who may read its metrics is not the scheduler's work, so it is not asked
 		// of the server that the scheduler is given.
 		"--authentication-kubeconfig="+direct,

@@ -24,7 +24,7 @@
 //	nic.go         network functions, RDMA, SR-IOV
 //	fpga.go        FPGA cards and their regions
 //	fabric.go      pools of devices that are attached on demand
-//	host.go        Host and the host's own files
+//	host.go        Host and the host's own files; bootid.go which boot it is
 //	gpulibrary.go  GPULibrary and its handles; gpuerror.go its errors
 //	discover*.go   the interfaces → Node: discover.go has the order, the others
 //	               one source each; pciids.go and cpulist.go read formats

@@ -129,3 +129,7 @@ type VGPUType struct {
 	// for one that shares the GPU by time.
 	MIGProfileID int
 }
+
+// MIGModeNeedsReset says whether a change of the MIG mode waits for a reset of the
+// GPU. Those before Hopper do; later ones change it at once.
+func (g *GPU) MIGModeNeedsReset() bool { return g.Architecture == "Ampere" }

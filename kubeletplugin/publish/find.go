@@ -43,3 +43,14 @@ func FindNVIDIA(node *hardware.Node, device string) (NVIDIADevice, bool) {
 	}
 	return NVIDIADevice{}, false
 }
+
+// NVIDIAName tells from a name alone whether it is one that FindNVIDIA could find
+// on some node: the name of the whole GPU, and whether it is a partition of it.
+func NVIDIAName(device string) (gpu string, partition, ok bool) {
+	gpu, _, partition = strings.Cut(device, migMark)
+	minor, ok := strings.CutPrefix(gpu, fullNamePrefix)
+	if !ok || minor == "" || strings.Trim(minor, "0123456789") != "" {
+		return "", false, false
+	}
+	return gpu, partition, true
+}

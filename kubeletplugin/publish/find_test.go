@@ -24,6 +24,10 @@ func TestEveryPublishedNVIDIADeviceIsFoundByItsName(t *testing.T) {
 				if ok != ours {
 					t.Fatalf("%s of type %q: found %v with MIG %v", d.Name, kind, ok, options.MIG)
 				}
+				gpu, partition, named := publish.NVIDIAName(d.Name)
+				if named != ours || ours && (partition != (kind == "mig") || gpu != fmt.Sprintf("gpu-%d", found.GPU.Minor)) {
+					t.Fatalf("the name %s is read as of %q, a partition %v, known %v", d.Name, gpu, partition, named)
+				}
 				if !ours {
 					continue
 				}
@@ -53,6 +57,11 @@ func TestNamesOfNothingAreNotFound(t *testing.T) {
 	for _, name := range []string{"", "gpu-", "gpu-99", "gpu-0-", "gpu-0-mig-", "gpu-0-mig-1g5gb-19-9", "gpu-0-mig-1g5gb-19-00", "GPU-0", "nic-0"} {
 		if found, ok := publish.FindNVIDIA(node, name); ok {
 			t.Errorf("%q is found as %+v", name, found)
+		}
+	}
+	for _, name := range []string{"", "gpu-", "gpu-x", "gpu-0-", "gpu-0-128", "gpu--mig-1g5gb-19-0", "GPU-0", "nic-0"} {
+		if gpu, _, ok := publish.NVIDIAName(name); ok {
+			t.Errorf("%q is read as one of %s", name, gpu)
 		}
 	}
 }

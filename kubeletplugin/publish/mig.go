@@ -71,10 +71,13 @@ func (m *gpuModel) addPartitions(exclusive bool) error {
 	return nil
 }
 
+// migMark is between the name of a GPU and what says which partition it is.
+const migMark = "-mig-"
+
 // migSuffix is what follows the GPU's name: "-mig-1g5gb-19-0", by profile, its
 // hardware ID and the first memory slice.
 func migSuffix(profile *hardware.MIGProfile, placement hardware.Placement) string {
-	return fmt.Sprintf("-mig-%s-%d-%d", label(profile.Name), profile.ID, placement.Start)
+	return fmt.Sprintf("%s%s-%d-%d", migMark, label(profile.Name), profile.ID, placement.Start)
 }
 
 func profileCapacity(profile *hardware.MIGProfile) capacities {

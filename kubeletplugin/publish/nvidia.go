@@ -163,15 +163,13 @@ func (p *Publisher) advertisesFull(gpu *hardware.GPU) bool {
 	if gpu.MIG == nil || !gpu.MIG.Enabled {
 		return true
 	}
-	return p.options.MIG == MIGDynamic && !needsReset(gpu)
+	return p.options.MIG == MIGDynamic && !gpu.MIGModeNeedsReset()
 }
-
-func needsReset(gpu *hardware.GPU) bool { return gpu.Architecture == "Ampere" }
 
 // isPartitioned says whether every partition that could be made of the GPU is
 // published.
 func (p *Publisher) isPartitioned(gpu *hardware.GPU) bool {
-	return p.options.MIG == MIGDynamic && gpu.MIG != nil && len(gpu.MIG.Profiles) > 0 && (gpu.MIG.Enabled || !needsReset(gpu))
+	return p.options.MIG == MIGDynamic && gpu.MIG != nil && len(gpu.MIG.Profiles) > 0 && (gpu.MIG.Enabled || !gpu.MIGModeNeedsReset())
 }
 
 // isShared says whether the GPU has a counter set.
@@ -254,7 +252,9 @@ func copyOfModel(gpu *hardware.GPU) *hardware.GPU {
 	return &c
 }
 
-func fullName(minor int) string { return "gpu-" + strconv.Itoa(minor) }
+const fullNamePrefix = "gpu-"
+
+func fullName(minor int) string { return fullNamePrefix + strconv.Itoa(minor) }
 
 // names returns the names of the devices of the GPU with a minor number.
 func (m *gpuModel) names(minor int) *gpuNames {

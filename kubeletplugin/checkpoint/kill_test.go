@@ -64,12 +64,12 @@ func TestAKilledWriteLeavesTheOldOrTheNewContent(t *testing.T) {
 		if diff := cmp.Diff(sample()[:1], got); diff != "" && cmp.Diff(sample(), got) != "" {
 			t.Errorf("killed before %q: %s", log[n], diff)
 		}
+		if _, err := os.Lstat(path + atomicfile.Suffix); !os.IsNotExist(err) {
+			t.Errorf("killed before %q, and read: the temporary file is still there: %v", log[n], err)
+		}
 		put(t, newStore(t, path, options()), sample()[1]) // the next process
 		if diff := cmp.Diff(sample(), read(t, path)); diff != "" {
 			t.Errorf("killed before %q, and repeated: %s", log[n], diff)
-		}
-		if _, err := os.Lstat(path + atomicfile.Suffix); !os.IsNotExist(err) {
-			t.Errorf("killed before %q, and repeated: the temporary file is still there: %v", log[n], err)
 		}
 	}
 }

@@ -58,17 +58,26 @@ func (s *Store) Begin(ctx context.Context) (end func(), err error) {
 	if err := s.lock.acquire(ctx); err != nil {
 		return nil, fmt.Errorf("checkpoint %s: %w", s.path, err)
 	}
+	begun := false
+	defer func() {
+		if !begun {
+			s.lock.release()
+		}
+	}()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.users == 0 {
 		claims, err := s.read()
+		if err == nil {
+			err = s.writer.RemoveLeftover(s.path)
+		}
 		if err != nil {
-			s.lock.release()
 			return nil, fmt.Errorf("checkpoint %s: %w; the file is kept: move it away to begin without its claims", s.path, err)
 		}
 		s.claims = claims
 	}
 	s.users++
+	begun = true
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

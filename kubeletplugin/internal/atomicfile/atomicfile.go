@@ -98,6 +98,16 @@ func (w *Writer) Remove(path string) error {
 	return syncDirectory(filepath.Dir(path))
 }
 
+// RemoveLeftover removes what a killed writer left of a file, and not the file.
+func (w *Writer) RemoveLeftover(path string) error {
+	temporary := path + Suffix
+	if _, err := os.Lstat(temporary); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	w.step("remove", temporary)
+	return ignoreMissing(os.Remove(temporary))
+}
+
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

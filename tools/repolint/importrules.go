@@ -132,6 +132,14 @@ var ImportRules = []ImportRule{
 		Why:     "slices of whole fleets are built where no client is: the builder is a function of model, state and options",
 	},
 	{
+		From: []string{"kubeletplugin/api/...", "kubeletplugin/checkpoint", "kubeletplugin/cdi", "kubeletplugin/internal/...",
+			"kubeletplugin/prepare/..."},
+		InTests: true,
+		Of:      []string{"k8s.io/client-go/...", "k8s.io/klog/...", "k8s.io/dynamic-resource-allocation/kubeletplugin"},
+		Why: "devices are prepared from an object and the hardware, with no client and no logger, so that every step of it " +
+			"can be killed in a test",
+	},
+	{
 		From:    []string{"bench/..."},
 		InTests: true,
 		Of:      []string{ours("allocator/...")},

@@ -34,8 +34,14 @@ type machine struct {
 	generation int
 }
 
+// nodes are those that were read, by name: tests begin with one hundreds of times.
+var nodes sync.Map
+
 func readNode(t testing.TB, name string) *hardware.Node {
 	t.Helper()
+	if node, ok := nodes.Load(name); ok {
+		return node.(*hardware.Node).Clone()
+	}
 	data, err := os.ReadFile(filepath.Join("..", "..", "publish", "testdata", "nodes", name+".yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +50,8 @@ func readNode(t testing.TB, name string) *hardware.Node {
 	if err := yaml.UnmarshalStrict(data, node); err != nil {
 		t.Fatal(err)
 	}
-	return node.Clone() // lists that the file has once are each its own
+	nodes.Store(name, node.Clone()) // lists that the file has once are each its own
+	return node.Clone()
 }
 
 func newMachine(node *hardware.Node) *machine {

@@ -12,6 +12,7 @@ import (
 	"github.com/dray-dev/dray/hwsim/gpulib"
 	"github.com/dray-dev/dray/hwsim/numbering"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
+	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
 // clock is one on which waiting takes no time, because its time goes by by it.
@@ -39,43 +40,41 @@ type device struct {
 	position int
 }
 
-var deviceName = regexp.MustCompile(`^gpu-(\d+)(?:-mig-.+-(\d+)-(\d+)|-vgpu-.+-(\d+))?$`)
+// vgpuName is the form of virtual GPUs' names.
+var vgpuName = regexp.MustCompile(`^gpu-(\d+)-vgpu-.+-(\d+)$`)
 
-// newDevice reads a device's name; profile is its attribute.
+// newDevice finds what a name stands for; profile is the device's attribute.
 func newDevice(node *hardware.Node, name, profile string) (*device, error) {
-	parts := deviceName.FindStringSubmatch(name)
-	if parts == nil {
-		return nil, fmt.Errorf("device %s: unknown form", name)
+	if found, ok := publish.FindNVIDIA(node, name); ok {
+		return &device{name: name, gpu: found.GPU.Address, profile: found.Profile, position: found.Placement.Start}, nil
 	}
-	minor, _ := strconv.Atoi(parts[1])
+	parts := vgpuName.FindStringSubmatch(name)
+	if parts == nil {
+		return nil, fmt.Errorf("device %s: its name has an unknown form", name)
+	}
+	minor, _ := strconv.Atoi(parts[1]) // the expression admits nothing else
+	position, _ := strconv.Atoi(parts[2])
 	i := slices.IndexFunc(node.GPUs, func(g hardware.GPU) bool { return g.Minor == minor })
 	if i < 0 {
 		return nil, fmt.Errorf("device %s: there is no such GPU", name)
 	}
 	gpu := &node.GPUs[i]
-	d := &device{name: name, gpu: gpu.Address}
-	wanted := -1
-	switch {
-	case parts[2] != "":
-		wanted, _ = strconv.Atoi(parts[2])
-		d.position, _ = strconv.Atoi(parts[3])
-	case parts[4] != "":
-		k := slices.IndexFunc(gpu.VGPU.Types, func(t hardware.VGPUType) bool { return t.Name == profile })
-		if k < 0 {
-			return nil, fmt.Errorf("device %s: there is no type %s", name, profile)
-		}
-		d.kind = &gpu.VGPU.Types[k]
-		wanted = d.kind.MIGProfileID
-		d.position, _ = strconv.Atoi(parts[4])
+	k := slices.IndexFunc(gpu.VGPU.Types, func(t hardware.VGPUType) bool { return t.Name == profile })
+	if k < 0 {
+		return nil, fmt.Errorf("device %s: there is no type %s", name, profile)
 	}
-	if wanted >= 0 {
-		p := slices.IndexFunc(gpu.MIG.Profiles, func(p hardware.MIGProfile) bool { return p.ID == wanted })
-		if p < 0 {
-			return nil, fmt.Errorf("device %s: there is no profile %d", name, wanted)
-		}
+	d := &device{name: name, gpu: gpu.Address, kind: &gpu.VGPU.Types[k], position: position}
+	if p := slices.IndexFunc(migProfiles(gpu), func(p hardware.MIGProfile) bool { return p.ID == d.kind.MIGProfileID }); p >= 0 {
 		d.profile = &gpu.MIG.Profiles[p]
 	}
 	return d, nil
+}
+
+func migProfiles(gpu *hardware.GPU) []hardware.MIGProfile {
+	if gpu.MIG == nil {
+		return nil
+	}
+	return gpu.MIG.Profiles
 }
 
 // driver prepares allocated devices as the node's driver would: with calls of the

@@ -66,8 +66,7 @@ func TestAStateIsTheSameAfterJSON(t *testing.T) {
 	})
 }
 
-func throughJSON(t testing.TB, state *engine.State) *engine.State {
-	t.Helper()
+func throughJSON(t interface{ Fatal(...any) }, state *engine.State) *engine.State {
 	text, err := json.Marshal(state)
 	if err != nil {
 		t.Fatal(err)

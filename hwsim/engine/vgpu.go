@@ -128,8 +128,11 @@ func (e *Engine) CreateVGPU(gpu hardware.PCIAddress, vf, typeID, slot int) error
 			return err
 		}
 		kind := typeByID(c.gpu, typeID)
-		if kind == nil || vf < 0 {
+		switch {
+		case kind == nil || vf < 0:
 			return fmt.Errorf("vGPU type %d on virtual function %d: %w", typeID, vf, hardware.ErrGPUInvalidArgument)
+		case slot != AnySlot && (slot < 0 || slot > 0 && (kind.MIGProfileID != timeShared || !vgpu.MixedSize)):
+			return fmt.Errorf("%s: slot %d: those that share a GPU of mixed sizes by time have slots, from 0: %w", kind.Name, slot, hardware.ErrGPUInvalidArgument)
 		}
 		if slices.ContainsFunc(vgpu.Active, func(a VirtualGPU) bool { return a.VF == vf }) {
 			return fmt.Errorf("virtual function %d is a virtual GPU already: %w", vf, hardware.ErrGPUInUse)

@@ -10,7 +10,6 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 
 	"github.com/dray-dev/dray/allocator/internal/explain"
-	"github.com/dray-dev/dray/allocator/internal/inventory"
 	"github.com/dray-dev/dray/allocator/internal/request"
 	"github.com/dray-dev/dray/allocator/internal/result"
 	"github.com/dray-dev/dray/allocator/internal/search"
@@ -166,7 +165,7 @@ func (a *Allocator) Explain(ctx context.Context, node *corev1.Node, claims []*re
 	if err != nil {
 		return nil, err
 	}
-	return a.explain(ctx, node, compiled, a.snapshot.Remnants())
+	return a.explain(ctx, node, compiled)
 }
 
 // ExplainCluster explains each of the nodes and groups them by Reason: the most
@@ -183,10 +182,9 @@ func (a *Allocator) ExplainCluster(ctx context.Context, nodes []*corev1.Node, cl
 	}
 	sorted := slices.Clone(nodes)
 	slices.SortStableFunc(sorted, func(x, y *corev1.Node) int { return cmp.Compare(x.Name, y.Name) })
-	remnants := a.snapshot.Remnants()
 	c = &ClusterExplanation{Groups: []ReasonGroup{}}
 	for _, node := range sorted {
-		e, err := a.explain(ctx, node, compiled, remnants)
+		e, err := a.explain(ctx, node, compiled)
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +194,7 @@ func (a *Allocator) ExplainCluster(ctx context.Context, nodes []*corev1.Node, cl
 	return c, nil
 }
 
-func (a *Allocator) explain(ctx context.Context, node *corev1.Node, claims *request.Claims, remnants inventory.Remnants) (*Explanation, error) {
+func (a *Allocator) explain(ctx context.Context, node *corev1.Node, claims *request.Claims) (*Explanation, error) {
 	if ctx.Err() != nil {
 		return nil, gaveUp(context.Cause(ctx))
 	}
@@ -207,7 +205,7 @@ func (a *Allocator) explain(ctx context.Context, node *corev1.Node, claims *requ
 	e, err := explain.Explain(ctx, explain.Question{
 		Claims:   claims,
 		Target:   a.target(node, view),
-		Remnants: remnants,
+		Remnants: a.snapshot.Remnants(),
 		Steps:    a.explanationSteps,
 		Write: func(b *request.Bound, solution *search.Solution) error {
 			_, err := result.Write(b, solution, a.shareID)

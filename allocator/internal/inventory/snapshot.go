@@ -18,6 +18,10 @@ type Snapshot struct {
 	local localNodes
 	// shared are the pools with a slice that does not name one node.
 	shared *sharedPools
+
+	// remnants are found when they are first asked for.
+	findRemnants sync.Once
+	remnants     Remnants
 }
 
 // sharedPools is replaced as a whole when one of its groups changes: its

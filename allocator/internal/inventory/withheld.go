@@ -43,12 +43,17 @@ func (w *Withheld) add(list []*Slice, node *corev1.Node) {
 }
 
 // Remnants are the pools of a snapshot of which an older generation is still
-// published. To find them costs a look at every pool, so that whoever asks about
-// many nodes keeps them.
+// published. To find them costs a look at every pool, so that a snapshot does it
+// once.
 type Remnants []*group
 
 // Remnants returns the pools with slices of older generations, by driver and name.
 func (s *Snapshot) Remnants() Remnants {
+	s.findRemnants.Do(func() { s.remnants = s.lookForRemnants() })
+	return s.remnants
+}
+
+func (s *Snapshot) lookForRemnants() Remnants {
 	var found []*group
 	note := func(groups []*group) {
 		for _, g := range groups {

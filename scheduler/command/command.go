@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -36,22 +35,12 @@ func New() *cobra.Command {
 		if err := checkConfig(file); err != nil {
 			return err
 		}
+		if err := nameVersion(); err != nil {
+			return err
+		}
 		return run(command, args)
 	}
 	return command
-}
-
-// versionLine says what was linked.
-func versionLine() string {
-	version := "of an unknown version"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, module := range info.Deps {
-			if module.Path == "k8s.io/kubernetes" {
-				version = module.Version
-			}
-		}
-	}
-	return "dray-scheduler (kube-scheduler " + version + ")"
 }
 
 // errNoConfig: without a file, kube-scheduler's defaults enable its own plugin.
@@ -59,7 +48,8 @@ var errNoConfig = errors.New("no --config: kube-scheduler's default configuratio
 	"give a file that disables it and enables " + plugin.Name + ", such as deploy/scheduler/config.yaml")
 
 // checkConfig refuses a configuration with which two plugins could give one device
-// to two pods: what one has in flight the other does not see.
+// to two pods, as what one has in flight the other does not see, or with which pods
+// could be placed without their devices.
 func checkConfig(file string) error {
 	if file == "" {
 		return errNoConfig
@@ -68,29 +58,30 @@ func checkConfig(file string) error {
 	if err != nil {
 		return fmt.Errorf("read --config %s: %w", file, err)
 	}
-	ours := false
 	for i := range loaded.Profiles {
-		profile := &loaded.Profiles[i]
-		listed := enabled(profile)
-		if slices.Contains(listed, plugin.Name) {
-			ours = true
-			if points := withoutPlugin(profile); len(points) > 0 {
-				return fmt.Errorf("--config %s: profile %s enables the plugin %s, but not at %s, so devices could be given out twice or not at all: "+
-					"add {name: %s} to plugins.multiPoint.enabled, and disable it nowhere",
-					file, profile.SchedulerName, plugin.Name, strings.Join(points, ", "), plugin.Name)
-			}
-		}
-		for _, name := range listed {
-			if name == names.DynamicResources {
-				return fmt.Errorf("--config %s: profile %s enables the plugin DynamicResources, which would give out devices beside %s: "+
-					"add {name: DynamicResources} to plugins.multiPoint.disabled of the profile and enable %s instead",
-					file, profile.SchedulerName, plugin.Name, plugin.Name)
-			}
+		if err := checkProfile(&loaded.Profiles[i]); err != nil {
+			return fmt.Errorf("--config %s: profile %s: %w", file, loaded.Profiles[i].SchedulerName, err)
 		}
 	}
-	if !ours {
-		return fmt.Errorf("--config %s: no profile enables the plugin %s, so pods with claims would be placed without their devices: "+
-			"add {name: %s} to plugins.multiPoint.enabled", file, plugin.Name, plugin.Name)
+	return nil
+}
+
+// checkProfile wants the plugin in the profile, whole, and no other that gives out
+// devices. A profile without either would bind pods with claims without their
+// devices, and nothing keeps such pods from naming it: each has to have the plugin.
+func checkProfile(profile *config.KubeSchedulerProfile) error {
+	listed := enabled(profile)
+	if slices.Contains(listed, names.DynamicResources) {
+		return fmt.Errorf("enables the plugin DynamicResources, which would give out devices beside %s: "+
+			"add {name: DynamicResources} to plugins.multiPoint.disabled of the profile and enable %s instead", plugin.Name, plugin.Name)
+	}
+	if !slices.Contains(listed, plugin.Name) {
+		return fmt.Errorf("does not enable the plugin %s, so pods with claims that name this profile would be placed without their devices: "+
+			"add {name: %s} to plugins.multiPoint.enabled", plugin.Name, plugin.Name)
+	}
+	if points := withoutPlugin(profile); len(points) > 0 {
+		return fmt.Errorf("enables the plugin %s, but not at %s, so devices could be given out twice or not at all: "+
+			"add {name: %s} to plugins.multiPoint.enabled, and disable it nowhere", plugin.Name, strings.Join(points, ", "), plugin.Name)
 	}
 	return nil
 }

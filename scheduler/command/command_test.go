@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -54,15 +55,17 @@ func TestConfigurationsThatCouldGiveADeviceTwiceAreRefused(t *testing.T) {
 	}{
 		"ours alone": {ours, nil},
 		"beside a profile with kube-scheduler's plugins": {ours + "- schedulerName: second\n",
-			[]string{"profile second", "enables the plugin DynamicResources", "disabled"}},
+			[]string{"profile second: ", "enables the plugin DynamicResources", "disabled"}},
 		"both in one profile": {"- schedulerName: both\n  plugins:\n    multiPoint:\n      enabled: [{name: DrayDynamicResources}]\n",
 			[]string{"profile both"}},
 		"at one point only": {"- schedulerName: one\n  plugins:\n    multiPoint:\n      enabled: [{name: DrayDynamicResources}]\n      disabled: [{name: DynamicResources}]\n" +
 			"    podGroupPostFilter:\n      enabled: [{name: DynamicResources}]\n",
 			[]string{"profile one"}},
 		"neither": {"- schedulerName: none\n  plugins:\n    multiPoint:\n      disabled: [{name: DynamicResources}]\n",
-			[]string{"no profile enables the plugin DrayDynamicResources", "multiPoint.enabled"}},
-		"a profile without plugins": {ours + "- schedulerName: bare\n  plugins:\n    multiPoint:\n      disabled: [{name: \"*\"}]\n", nil},
+			[]string{"profile none: does not enable the plugin DrayDynamicResources", "multiPoint.enabled"}},
+		"a profile without plugins": {ours + "- schedulerName: bare\n  plugins:\n    multiPoint:\n      disabled: [{name: \"*\"}]\n",
+			[]string{"profile bare: does not enable the plugin DrayDynamicResources", "without their devices"}},
+		"ours twice": {ours + strings.Replace(ours, "ours", "again", 1), nil},
 		"ours without Reserve": {"- schedulerName: half\n  plugins:\n    multiPoint:\n      enabled: [{name: DrayDynamicResources}]\n      disabled: [{name: DynamicResources}]\n" +
 			"    reserve:\n      disabled: [{name: \"*\"}]\n    preBind:\n      disabled: [{name: DrayDynamicResources}]\n",
 			[]string{"profile half", "not at reserve, preBind"}},
@@ -115,5 +118,18 @@ func TestVersionNeedsNoConfiguration(t *testing.T) {
 func TestVersionNamesTheSchedulerThatIsLinked(t *testing.T) {
 	if line := versionLine(); !strings.HasPrefix(line, "dray-scheduler (kube-scheduler ") {
 		t.Errorf("got %q", line)
+	}
+}
+
+func TestTheProgramSaysWhichKubeSchedulerIsLinked(t *testing.T) {
+	linked := linkedKubernetes()
+	if linked == "" {
+		t.Skip("the build does not say what is linked")
+	}
+	if err := nameVersion(); err != nil {
+		t.Fatal(err)
+	}
+	if got := version.Get(); got.GitVersion != linked || "v"+got.Major+"."+got.Minor+"." != linked[:strings.LastIndex(linked, ".")+1] {
+		t.Errorf("got %+v, linked is %s", got, linked)
 	}
 }

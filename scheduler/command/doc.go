@@ -3,7 +3,8 @@
 // others.
 //
 //	command.New    the command; it refuses a configuration in which two plugins
-//	               could give out one device
+//	               could give out one device, or in which pods
+//	               could be placed without theirs
 //
 // Not more than one a process: kube-scheduler registers its configuration and its
 // metrics with the process.

@@ -60,7 +60,7 @@ entries:
 func (p *Plugin) userClaims(pod *corev1.Pod) ([]podClaim, error) {
 	group, err := p.podGroup(pod)
 	if err != nil {
-		return nil, err
+		return nil, noGroupError{err}
 	}
 	var claims []podClaim
 	err = p.eachClaim(pod, func(entry *corev1.PodResourceClaim, claim *resourceapi.ResourceClaim) error {
@@ -76,6 +76,10 @@ func (p *Plugin) userClaims(pod *corev1.Pod) ([]podClaim, error) {
 	})
 	return claims, err
 }
+
+// noGroupError says that the pod's group is not in the cycle's snapshot. The event
+// of its arrival brings the pod back.
+type noGroupError struct{ error }
 
 // podGroup is the pod's group as the cycle's snapshot has it, or nil if the pod is
 // in none or groups cannot have claims.

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	schedulingapi "k8s.io/api/scheduling/v1beta1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,7 +29,7 @@ func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 		// skip node operations. Upstream does not listen for that.
 		nodeChanges |= fwk.UpdateNodeDeclaredFeature
 	}
-	return []fwk.ClusterEventWithHint{
+	events := []fwk.ClusterEventWithHint{
 		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: nodeChanges}},
 		{
 			Event:             fwk.ClusterEvent{Resource: fwk.ResourceClaim, ActionType: fwk.Add | fwk.Update | fwk.Delete},
@@ -47,7 +48,14 @@ func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 		},
 		{Event: fwk.ClusterEvent{Resource: fwk.DeviceClass, ActionType: fwk.Add | fwk.Update}},
 		{Event: fwk.ClusterEvent{Resource: fwk.ResourceSlice, ActionType: fwk.Add | fwk.Update | fwk.Delete}},
-	}, nil
+	}
+	if p.features.EnableDRAWorkloadResourceClaims {
+		events = append(events, fwk.ClusterEventWithHint{
+			Event:          fwk.ClusterEvent{Resource: fwk.PodGroup, ActionType: fwk.Add},
+			QueueingHintFn: p.afterGroupAdded,
+		})
+	}
+	return events, nil
 }
 
 // PreEnqueue keeps a pod out of the queue while a claim that it names does not
@@ -191,6 +199,19 @@ func (p *Plugin) afterPodChange(_ klog.Logger, _ *corev1.Pod, _, after any) (fwk
 		return fwk.Queue, fmt.Errorf("event of a pod: %w", err)
 	}
 	if p.eachClaim(is, nil) != nil {
+		return fwk.QueueSkip, nil
+	}
+	return fwk.Queue, nil
+}
+
+// afterGroupAdded says whether the group is the pod's, which PreFilter refuses
+// without it.
+func (p *Plugin) afterGroupAdded(_ klog.Logger, pod *corev1.Pod, _, after any) (fwk.QueueingHint, error) {
+	_, group, err := util.As[*schedulingapi.PodGroup](nil, after)
+	if err != nil {
+		return fwk.Queue, fmt.Errorf("event of a pod group: %w", err)
+	}
+	if name, ok := p.groupName(pod); !ok || name != group.Name || pod.Namespace != group.Namespace {
 		return fwk.QueueSkip, nil
 	}
 	return fwk.Queue, nil

@@ -2,12 +2,14 @@ package plugin
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/metrics/testutil"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 )
@@ -174,6 +176,37 @@ func TestNodesThatBeginToDeclareAFeatureMatterWithOptionalNodeOperations(t *test
 		i := slices.IndexFunc(events, func(e fwk.ClusterEventWithHint) bool { return e.Event.Resource == fwk.Node })
 		if got := events[i].Event.ActionType&fwk.UpdateNodeDeclaredFeature != 0; got != on {
 			t.Errorf("with the feature %v: listens %v", on, got)
+		}
+	}
+}
+
+func TestAPodGroupThatArrivesBringsBackItsPods(t *testing.T) {
+	w := newWorld(t, parseObjects(t, `node a
+class gpu
+slice a devices=gpu-0
+claim train gpu
+pod early claims=train group=g
+pod other claims=train group=h
+pod alone claims=train
+`), "", stableFeatures())
+	registered(t, w.plugin.engine.metrics)
+	if said := w.schedule("early"); !strings.HasPrefix(said, "prefilter: UnschedulableAndUnresolvable: ") || !strings.Contains(said, "default/g") {
+		t.Errorf("without its group: %s", said)
+	}
+	if got, err := testutil.GetCounterMetricValue(w.plugin.engine.metrics.causes[causeGroupMissing]); err != nil || got != 1 {
+		t.Errorf("counted %v, %v", got, err)
+	}
+	events, err := w.plugin.EventsToRegister(t.Context())
+	w.check(err)
+	i := slices.IndexFunc(events, func(e fwk.ClusterEventWithHint) bool {
+		return e.Event == fwk.ClusterEvent{Resource: fwk.PodGroup, ActionType: fwk.Add}
+	})
+	if i < 0 {
+		t.Fatal("does not listen for pod groups")
+	}
+	for pod, want := range map[string]fwk.QueueingHint{"early": fwk.Queue, "other": fwk.QueueSkip, "alone": fwk.QueueSkip} {
+		if got, err := events[i].QueueingHintFn(klog.Logger{}, w.pod(pod), nil, parseGroup("g", fields{})); err != nil || got != want {
+			t.Errorf("pod %s: %v, %v, want %v", pod, got, err, want)
 		}
 	}
 }

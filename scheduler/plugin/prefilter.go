@@ -34,7 +34,11 @@ func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev
 	}
 	claims, err := p.userClaims(pod)
 	if err != nil {
-		return nil, p.refuse(ctx, pod, causeClaimMissing, err.Error(), err.Error())
+		why := causeClaimMissing
+		if errors.As(err, &noGroupError{}) {
+			why = causeGroupMissing
+		}
+		return nil, p.refuse(ctx, pod, why, err.Error(), err.Error())
 	}
 	special, scalars, err := p.specialClaimFor(pod)
 	if err != nil {

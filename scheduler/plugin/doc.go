@@ -17,7 +17,7 @@
 //	prebind      write it down, then wait for bindingconditions
 //
 // What they share: state (of a cycle), claims (from a pod to its claims), flights
-// and doubts (what may not be given out meanwhile), extended and extendedrequests
+// and doubts (what may not be given out meanwhile), doubles (what was given out twice), extended and extendedrequests
 // (the claim that the scheduler itself makes for extended resources), allocate
 // (whose search), cluster (what there is and what is taken), reasons (what a
 // refused pod is told), causes and metrics (what is counted), args.

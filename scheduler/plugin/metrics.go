@@ -40,6 +40,7 @@ const timedCycles = 10
 type instruments struct {
 	duration *metrics.HistogramVec
 	refusals *metrics.CounterVec
+	doubles  *metrics.Counter
 
 	durations map[point]metrics.ObserverMetric
 	causes    map[cause]metrics.CounterMetric
@@ -63,6 +64,12 @@ func newInstruments() *instruments {
 				"once for each node asked, or once for the pod where no node can help.",
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"cause"}),
+		doubles: metrics.NewCounter(&metrics.CounterOpts{
+			Subsystem:      metricsSubsystem,
+			Name:           "devices_allocated_twice_total",
+			Help:           "Number of times that a claim was seen to have a device that another claim has, and one of them should have for itself.",
+			StabilityLevel: metrics.ALPHA,
+		}),
 	}
 	return i
 }
@@ -85,7 +92,7 @@ func (served) CustomRegister(c metrics.StableCollector) error {
 // register makes the metrics count, and adds them to a registry, together with the
 // work of the engines. It is called once, before the first count.
 func (i *instruments) register(to registry, engines func() []*engine) error {
-	for _, metric := range []metrics.Registerable{i.duration, i.refusals} {
+	for _, metric := range []metrics.Registerable{i.duration, i.refusals, i.doubles} {
 		if err := to.Register(metric); err != nil {
 			return err
 		}

@@ -81,7 +81,15 @@ func (f *Factory) New(ctx context.Context, args runtime.Object, handle fwk.Handl
 			klog.FromContext(ctx).Error(err, "Metrics of this scheduler are not served", "plugin", Name)
 		}
 	}
-	return newPlugin(ctx, args, handle, features, f.engine(handle.SharedDRAManager(), features))
+	known := len(f.engines)
+	engine := f.engine(handle.SharedDRAManager(), features)
+	if len(f.engines) > known && features.EnableDynamicResourceAllocation {
+		watch := &doublesWatch{client: handle.ClientSet(), recorder: handle.EventRecorder(), counted: f.metrics.doubles.Inc}
+		if err := watch.watch(ctx, handle.SharedInformerFactory().Resource().V1().ResourceClaims().Informer()); err != nil {
+			return nil, fmt.Errorf("%s: %w", Name, err)
+		}
+	}
+	return newPlugin(ctx, args, handle, features, engine)
 }
 
 // engine returns what the plugins with the manager share. The caller holds mu.

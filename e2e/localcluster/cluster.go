@@ -2,7 +2,6 @@ package localcluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -118,6 +117,9 @@ func (c *Cluster) start(ctx context.Context) (err error) {
 	if _, err := c.writeKubeconfig(userAdmin); err != nil {
 		return err
 	}
+	if err := c.dir.turnLogs(); err != nil {
+		return err
+	}
 	for _, of := range Roles() {
 		if c.options.Roles == nil || slices.Contains(c.options.Roles, of) {
 			if err := c.StartRole(ctx, of); err != nil {
@@ -143,6 +145,11 @@ func (c *Cluster) StartRole(ctx context.Context, of Role) error {
 	if err := c.awaitReady(ctx, server); err != nil {
 		c.StopRole(of)
 		return err
+	}
+	if started := roles[of].started; started != nil {
+		if err := started(c); err != nil {
+			return err
+		}
 	}
 	c.options.Say("%s is ready after %.1f s", of, time.Since(began).Seconds())
 	return nil
@@ -233,13 +240,3 @@ func (c *Cluster) ServingCertificate() (cert, key string) {
 
 // SetSchedulerServer changes [Options.SchedulerServer] for the scheduler's next start.
 func (c *Cluster) SetSchedulerServer(address string) { c.options.SchedulerServer = address }
-
-// RunningIn tells which process runs the cluster in the folder.
-func RunningIn(dir string) (pid int, err error) {
-	f := folder(dir)
-	pid, ok := readOwner(f)
-	if !ok || !alive(pid) {
-		return 0, errors.New("no cluster runs in " + dir)
-	}
-	return pid, nil
-}

@@ -6,6 +6,7 @@
 //	Cluster.Kubeconfig how to reach it, as its administrator
 //	Cluster.Kill       a server dies; StartRole brings it back
 //	Cluster.Stop       everything ends, the data stays
+//	Inspect, End       the same cluster from another process, by its folder
 //
 // A child is the program [Options.Binary] run with "role NAME FLAGS", which package
 // server answers; this package does not link Kubernetes. Servers are separate
@@ -19,7 +20,7 @@
 //	pki/             one authority, certificates, the key of ServiceAccount tokens
 //	kubeconfig/      one for each user; admin.yaml is the administrator's
 //	etcd/            the data
-//	log/             one file for each server
+//	log/             one file for each server, and NAME.log.last of the last time
 //	scheduler.yaml   the scheduler's configuration, as it runs
 //
 // Everything listens on 127.0.0.1 only, speaks TLS, and asks who is there. RBAC is on.
@@ -34,5 +35,7 @@
 //
 // What is where: cluster.go is the life of a cluster; child.go a process; ready.go
 // waits; etcd.go, apiserver.go, controllers.go and scheduler.go are the roles;
-// folder.go, lock.go, ports.go, pki.go and kubeconfig.go the files.
+// folder.go, lock.go, ports.go, pki.go and kubeconfig.go the files; status.go is the
+// view from outside; sockets and watches are checked for nodes, which will be one
+// role more.
 package localcluster

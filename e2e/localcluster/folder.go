@@ -28,12 +28,22 @@ func openFolder(dir string) (folder, error) {
 		return "", err
 	}
 	f := folder(absolute)
-	for _, name := range []string{"", "kubeconfig", "log", "etcd"} {
+	for _, name := range []string{"", "kubeconfig", "log"} {
 		if err := os.MkdirAll(f.path(name), 0o700); err != nil {
 			return "", fmt.Errorf("the folder %s of the cluster cannot be made: %w", absolute, err)
 		}
 	}
 	return f, nil
+}
+
+// turnLogs begins new logs and keeps those of the last time as NAME.log.last.
+func (f folder) turnLogs() error {
+	for _, of := range Roles() {
+		if err := os.Rename(f.log(of), f.log(of)+".last"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // layout is the version of what is in the folder. It goes up when an older program
@@ -45,6 +55,8 @@ type state struct {
 	Layout     int          `json:"layout"`
 	Kubernetes string       `json:"kubernetes"` // minor version, such as 1.37
 	Ports      map[Role]int `json:"ports"`
+	// Data says that etcd/ holds data: etcd has been ready once.
+	Data bool `json:"data"`
 }
 
 func (s *state) port(of Role) string { return strconv.Itoa(s.Ports[of]) }
@@ -71,6 +83,7 @@ func readState(dir folder) (*state, error) {
 		return nil, fmt.Errorf("the cluster in %s was made for Kubernetes %s, layout %d, and this program is for %s, layout %d: %w",
 			dir, found.Kubernetes, found.Layout, s.Kubernetes, s.Layout, ErrOtherVersion)
 	}
+	s.Data = found.Data
 	if found.Ports != nil {
 		s.Ports = found.Ports
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ const lockWait = 5 * time.Second
 // with it the lock: it is free only when the last of them is dead, so a program that
 // starts after one that was killed meets none of its servers.
 //
-// The file holds the number of the process, for people and for [RunningIn].
+// The file holds the number of the process, for people and for [End].
 func lockFolder(ctx context.Context, dir folder) (*os.File, error) {
 	file, err := os.OpenFile(dir.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -73,4 +74,20 @@ func readOwner(dir folder) (pid int, ok bool) {
 func alive(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// isFree says whether nobody has the folder.
+func isFree(dir folder) (bool, error) {
+	file, err := os.Open(dir.path("lock"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	} else if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -30,15 +30,17 @@ type role struct {
 	ready string
 	// grace is how long the server gets to stop by itself.
 	grace time.Duration
+	// started is called when the server is ready; it may be nil.
+	started func(*Cluster) error
 }
 
 var roles = map[Role]role{
-	Etcd: {etcdFlags, "/readyz", 10 * time.Second},
+	Etcd: {prepare: etcdFlags, ready: "/readyz", grace: 10 * time.Second, started: rememberData},
 	// With watches open it would wait for a minute. Nothing is lost by killing it:
 	// what it has answered is in etcd.
-	APIServer:         {apiserverFlags, "/readyz", 3 * time.Second},
-	ControllerManager: {controllerFlags, "/healthz", 3 * time.Second},
-	Scheduler:         {schedulerFlags, "/readyz", 3 * time.Second},
+	APIServer:         {prepare: apiserverFlags, ready: "/readyz", grace: 3 * time.Second},
+	ControllerManager: {prepare: controllerFlags, ready: "/healthz", grace: 3 * time.Second},
+	Scheduler:         {prepare: schedulerFlags, ready: "/readyz", grace: 3 * time.Second},
 }
 
 // AllGates as [Options.FeatureGates] turns on every feature of Kubernetes that works

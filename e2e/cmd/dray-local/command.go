@@ -14,10 +14,9 @@ func newCommand() *cobra.Command {
 		Short:         "Run a Kubernetes cluster with Dray in processes on this machine",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
 	}
 	dir := command.PersistentFlags().String("dir", defaultDir(), "folder of the cluster")
-	command.AddCommand(upCommand(dir))
+	command.AddCommand(upCommand(dir), downCommand(dir), statusCommand(dir), kubeconfigCommand(dir), logsCommand(dir))
 	return command
 }
 

@@ -3,7 +3,7 @@
 //
 //	dray-local up            runs it until Ctrl-C
 //	dray-local kubeconfig    how to reach it
-//	dray-local status        what runs, and since when
+//	dray-local status        what runs and is ready
 //	dray-local logs ROLE     what a server said
 //	dray-local down          ends it from elsewhere
 //
@@ -26,6 +26,8 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// The second Ctrl-C does not wait: the children die with this process.
+	context.AfterFunc(ctx, stop)
 	if err := newCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "dray-local: %v\n", err)
 		stop()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,6 +29,9 @@ func upCommand(dir *string) *cobra.Command {
 		ctx, out := command.Context(), command.OutOrStdout()
 		began := time.Now()
 		options.Dir = *dir
+		if err := errors.Join(localcluster.CheckSockets(*dir), localcluster.CheckWatches(localcluster.ServerWatches)); err != nil {
+			return err
+		}
 		options.Say = func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 		cluster, err := localcluster.Start(ctx, options)
 		if err != nil {

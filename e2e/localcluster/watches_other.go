@@ -1,0 +1,9 @@
+//go:build !linux
+
+package localcluster
+
+// ServerWatches is how many inotify instances the servers use: there are none here.
+const ServerWatches = 0
+
+// CheckWatches has nothing to check where there is no inotify.
+func CheckWatches(int) error { return nil }

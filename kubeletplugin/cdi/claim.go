@@ -3,6 +3,7 @@ package cdi
 import (
 	"errors"
 	"path"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -73,6 +74,11 @@ func merge(into, edits *specs.ContainerEdits) {
 			into.DeviceNodes = append(into.DeviceNodes, node)
 		}
 	}
+	for _, hook := range edits.Hooks {
+		if !slices.ContainsFunc(into.Hooks, func(h *specs.Hook) bool { return reflect.DeepEqual(h, hook) }) {
+			into.Hooks = append(into.Hooks, hook)
+		}
+	}
 	for _, mount := range edits.Mounts {
 		if !slices.ContainsFunc(into.Mounts, func(m *specs.Mount) bool { return m.ContainerPath == mount.ContainerPath }) {
 			into.Mounts = append(into.Mounts, mount)
@@ -80,11 +86,13 @@ func merge(into, edits *specs.ContainerEdits) {
 	}
 }
 
-// onHost returns the edits with device nodes that this host has.
+// onHost returns the edits with what this host has: no files of drivers and no
+// hooks if the hardware is simulated.
 func (d *Dir) onHost(edits specs.ContainerEdits) specs.ContainerEdits {
 	if d.options.SimulatedDir == "" {
 		return edits
 	}
+	edits.Mounts, edits.Hooks = nil, nil
 	edits.DeviceNodes = slices.Clone(edits.DeviceNodes)
 	for i, node := range edits.DeviceNodes {
 		edits.DeviceNodes[i] = &specs.DeviceNode{Path: node.Path, HostPath: nullDevice, Permissions: node.Permissions}

@@ -82,15 +82,15 @@ func (m *machine) content(gpu hardware.GPUDevice) (content *prepare.Content, min
 	content = &prepare.Content{Edits: specs.ContainerEdits{DeviceNodes: []*specs.DeviceNode{{Path: fmt.Sprintf("/dev/nvidia%d", minor)}}}}
 	content.Common.Env = []string{"NVIDIA_VISIBLE_DEVICES=void"}
 	for _, name := range []string{"nvidiactl", "nvidia-modeset", "nvidia-uvm", "nvidia-uvm-tools"} {
-		// Which of them there are depends on the modules that are loaded.
-		if _, err := m.options.Host.Lstat(path.Join("dev", name)); errors.Is(err, fs.ErrNotExist) {
-			continue
-		} else if err != nil {
+		there, err := m.exists(path.Join("dev", name)) // which depends on the modules that are loaded
+		if err != nil {
 			return nil, 0, err
 		}
-		content.Common.DeviceNodes = append(content.Common.DeviceNodes, &specs.DeviceNode{Path: path.Join("/dev", name)})
+		if there {
+			content.Common.DeviceNodes = append(content.Common.DeviceNodes, &specs.DeviceNode{Path: path.Join("/dev", name)})
+		}
 	}
-	return content, minor, nil
+	return content, minor, m.addDriverFiles(&content.Common)
 }
 
 // capability is the device node that a file of the driver speaks of. The node need

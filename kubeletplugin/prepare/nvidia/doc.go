@@ -31,5 +31,8 @@
 //
 // Containers get the device nodes of the GPU, of the partition's capabilities, and
 // those that all GPUs need; and NVIDIA_VISIBLE_DEVICES=void, as from NVIDIA's
-// driver, so that a container runtime with a hook of its own adds no others.
+// driver, so that a container runtime with a hook of its own adds no others. They
+// also get the libraries of the host's driver and the programs that come with it. No
+// more of what NVIDIA's container toolkit does for containers is done: nothing for
+// graphics beside the libraries, no sockets, no firmware.
 package nvidia

@@ -104,6 +104,10 @@ func (m *machine) Shutdown() error {
 	return nil
 }
 
+func (m *machine) DriverVersion() (string, error) {
+	return m.look().GPUDriver.Version, m.asked("DriverVersion")
+}
+
 func (m *machine) DeviceByUUID(uuid string) (hardware.GPUDevice, error) {
 	if err := m.asked("DeviceByUUID"); err != nil {
 		return nil, err
@@ -370,6 +374,10 @@ func (h *host) files() fstest.MapFS {
 	files := fstest.MapFS{"proc/devices": {Data: []byte("Character devices:\n195 nvidia\n234 nvidia-caps\n\nBlock devices:\n")},
 		"dev/nvidiactl": {}, "dev/nvidia-uvm": {}, "dev/nvidia-uvm-tools": {}}
 	node := h.machine.look()
+	for _, name := range []string{"usr/lib64/libcuda.so." + node.GPUDriver.Version, "usr/lib64/libcuda.so.1", "usr/lib64/libcuda.so",
+		"usr/lib64/libc.so.6", "usr/bin/nvidia-smi", "usr/bin/nvidia-cdi-hook"} {
+		files[name] = &fstest.MapFile{}
+	}
 	for _, gpu := range node.GPUs {
 		if gpu.MIG == nil {
 			continue

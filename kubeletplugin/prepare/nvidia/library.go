@@ -14,6 +14,9 @@ import (
 type Options struct {
 	Library hardware.GPULibrary
 	Host    hardware.Host
+	// DriverRoot is where on the host the driver's files are: "/", or the folder of a
+	// container that has installed it, "/run/nvidia/driver".
+	DriverRoot string
 	// StaticMIG gives out the partitions that an administrator has made, instead of
 	// making them. It goes with publish.MIGStatic.
 	StaticMIG bool

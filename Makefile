@@ -28,11 +28,12 @@ CASES ?= $(or $(DRAY_DIFFTEST_CASES),250000)
 DURATION ?= 1h
 HISTORIES ?= $(or $(DRAY_METAMORPHIC_HISTORIES),1000)
 SEQUENCES ?= $(or $(DRAY_SEQUENCES),10000)
+LIVES ?= $(or $(DRAY_PREPARING_LIVES),200)
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic hwsim-scale hwsim-sequences chaos-scheduler fuzz bench bench-scheduler bench-gate bench-profile clean ci
+.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic hwsim-scale hwsim-sequences prepare-lives chaos-scheduler fuzz bench bench-scheduler bench-gate bench-profile clean ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-23s %s\n", $$1, $$2 }' Makefile
@@ -125,6 +126,10 @@ hwsim-scale: ## Make 5,000 nodes of 8 GPUs with every MIG placement; the last li
 hwsim-sequences: ## Prepare what the allocator gives out on simulated GPUs, in SEQUENCES histories a machine
 	@DRAY_SEQUENCES=$(SEQUENCES) go run ./tools/cmd/figure -prefix 'sequences: ' -- \
 	go test ./e2e/partitioning -run '^TestWhatTheAllocatorGivesOutTheHardwareAccepts$$' -v -count=1 -timeout 60m
+
+prepare-lives: ## Let claims come and go on simulated nodes, with kills and reboots, in LIVES lives
+	@DRAY_PREPARING_LIVES=$(LIVES) go run ./tools/cmd/figure -prefix 'lives: ' -- \
+	go test ./e2e/preparing -run '^TestLivesOfANode$$' -v -count=1 -timeout 60m
 
 fuzz: ## Run every native fuzz target for FUZZTIME, by default 10s
 	@go run ./tools/cmd/fuzz -fuzztime $(FUZZTIME) $(PACKAGES)

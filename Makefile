@@ -95,8 +95,8 @@ cases: ## Ask about the situations of public reports; the last line says how man
 conformance: ## Run upstream's own allocator suite on our allocator
 	@go run ./tools/conformance
 
-conformance-plugin: ## Run the in-tree scheduler plugin's own tests on our allocator and plugin; minutes to compile once
-	@go run ./tools/conformance -suite allocator-in-tree,testplugin,plugin-tests
+conformance-plugin: ## Run the tests of the in-tree scheduler plugin on our allocator and our plugin; minutes to compile once
+	@go run ./tools/conformance -suite allocator-in-tree,testplugin,plugin-tests,integration-default
 
 conformance-plugin-long: ## Run scheduler_perf's short workloads, with an API server, on our allocator
 	@go run ./tools/conformance -suite allocator-in-tree-workloads

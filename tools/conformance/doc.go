@@ -39,6 +39,8 @@
 //	allocator-in-tree-workloads  scheduler_perf's short workloads, the same way
 //	testplugin                   the cases of its TestPlugin, on DrayDynamicResources
 //	plugin-tests                 its other tests that can reach another plugin
+//	integration-default          test/integration/dra: API server, etcd, controller of
+//	                             claims, and a scheduler with DrayDynamicResources
 //
 // In the first two the tests are not touched: they are compiled from the module
 // cache. What is patched is the module beneath them: NewAllocator of the copy returns
@@ -49,8 +51,9 @@
 //
 // For the others the packages with the tests are copied, into a module of their own
 // with the same dependencies. The copies differ from upstream's in a few places that
-// make a plugin; upstream's package where it is, is
+// make a plugin, a scheduler or its configuration; upstream's package where it is, is
 // the baseline. The manager of claims stays upstream's, because tests look into it.
+// The scheduler of the integration tests has the configuration in deploy/scheduler.
 // Reasons are upstream's, because tests compare them.
 //
 //	plugin.go         find both modules, compile and run the suites
@@ -60,6 +63,7 @@
 //	pluginscratch.go  the copy with the patched allocator, its go.mod
 //	plugincopies.go   the module of copied tests, its go.mod
 //	pluginunit.go     the copy of the plugin's own tests
+//	integration.go    the copy of the integration tests
 //	workloads.go      the workloads, and etcd
 //
 // An exception has a reason and the text that its failure prints. The run fails if

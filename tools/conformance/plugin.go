@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // What the suites held when they were last read.
@@ -36,6 +35,9 @@ type pluginSuite struct {
 	pkg     suitePackage
 	run     string
 	servers bool // the tests start servers, and mostly wait: side by side with others
+	// timed are tests that give something less time than it takes on a busy machine,
+	// without our plugin having a part in it. Those that fail run once more, alone.
+	timed []string
 }
 
 // suitePackage is a package with tests, in the copy and as upstream has it.
@@ -132,29 +134,52 @@ func (r pluginRun) suites(ctx context.Context, suites []pluginSuite) ([]outcomes
 		}
 	}
 	group.Wait()
-	for i, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", suites[i].name, err)
+	for i, suite := range suites {
+		if errs[i] == nil {
+			errs[i] = r.again(ctx, suite, binaries[i], &results[i])
+		}
+		if errs[i] != nil {
+			return nil, fmt.Errorf("%s: %w", suite.name, errs[i])
 		}
 	}
 	return results, nil
 }
 
+// again runs the timed tests that failed once more.
+func (r pluginRun) again(ctx context.Context, suite pluginSuite, binary testBinary, o *outcomes) error {
+	var failures []string
+	for _, test := range suite.timed {
+		if o.verdicts[test] == failed {
+			failures = append(failures, test)
+		}
+	}
+	if len(failures) == 0 {
+		return nil
+	}
+	say := r.sayFor(suite)
+	say("once more, alone: %s", strings.Join(failures, ", "))
+	second, err := binary.test(ctx, runPattern(failures), append(r.options.override(overrideShared), r.servers...), say)
+	if err != nil {
+		return err
+	}
+	o.retried(failures, second)
+	return nil
+}
+
 func (r pluginRun) runSuite(ctx context.Context, suite pluginSuite, binary testBinary) (outcomes, error) {
-	started := time.Now()
-	defer func() { r.say("%s: ran for %s", suite.name, minutes(started)) }()
 	if suite.pkg == (suitePackage{}) {
-		return runWorkloads(ctx, binary.dir, r.kubernetes, r.options, r.say)
+		return runWorkloads(ctx, binary.dir, r.kubernetes, r.options, r.sayFor(suite))
 	}
 	run := suite.run
 	if r.options.run != nil {
 		run = r.options.run.String()
 	}
-	return binary.test(ctx, run, append(r.options.override(overrideShared), r.servers...))
+	return binary.test(ctx, run, append(r.options.override(overrideShared), r.servers...), r.sayFor(suite))
 }
 
-func minutes(since time.Time) string {
-	return fmt.Sprintf("%.1f minutes", time.Since(since).Minutes())
+// sayFor says things about one suite.
+func (r pluginRun) sayFor(suite pluginSuite) func(string, ...any) {
+	return func(format string, a ...any) { r.say(suite.name+": "+format, a...) }
 }
 
 // checkPluginVersions fails for other versions than those whose tests were read,

@@ -256,6 +256,22 @@ func TestTestsCountAsDeepAsTheSuiteSays(t *testing.T) {
 	}
 }
 
+func TestATestThatPassesAloneCounts(t *testing.T) {
+	r := tinyPluginReport(t, strings.NewReplacer(`"pass","Test":"TestPlugin"`, `"fail","Test":"TestPlugin"`, `"pass","Test":"TestPlugin/waits"`, `"fail","Test":"TestPlugin/waits"`).Replace(pluginEvents))
+	second := outcomes{verdicts: map[string]verdict{"TestPlugin/waits": passed, "TestPlugin/fits": passed}}
+	r.outcomes.retried([]string{"TestPlugin/waits"}, second)
+	var out strings.Builder
+	r.print(&out)
+	if len(r.faults()) > 0 || !strings.Contains(out.String(), "again: TestPlugin/waits: failed beside others, passed alone\n") {
+		t.Errorf("got:\n%s", out.String())
+	}
+	r = tinyPluginReport(t, strings.ReplaceAll(pluginEvents, `"pass","Test":"TestPlugin/waits"`, `"fail","Test":"TestPlugin/waits"`))
+	r.outcomes.retried([]string{"TestPlugin/waits"}, outcomes{verdicts: map[string]verdict{"TestPlugin/waits": failed}})
+	if len(r.faults()) == 0 || len(r.outcomes.again) > 0 {
+		t.Errorf("one that failed twice: %q, %q", r.faults(), r.outcomes.again)
+	}
+}
+
 func TestEverySuiteOfThePluginIsComplete(t *testing.T) {
 	names := map[string]bool{allocatorSuite: true}
 	for _, s := range pluginSuites {
@@ -281,13 +297,13 @@ func TestEverySuiteOfThePluginIsComplete(t *testing.T) {
 
 func TestSuitesAreSelectedByName(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                                    "",
-		"-suite=allocator":                    "",
-		"-suite=testplugin":                   "testplugin",
-		"-suite=testplugin,plugin-tests":      "testplugin plugin-tests",
-		"-suite=plugin-tests,nonesuch":        `error: -suite "nonesuch"`,
-		"-suite=":                             `error: -suite ""`,
-		"-suite=testplugin -shared-inventory": "error: -shared-inventory",
+		"":                                      "",
+		"-suite=allocator":                      "",
+		"-suite=testplugin":                     "testplugin",
+		"-suite=testplugin,integration-default": "testplugin integration-default",
+		"-suite=plugin-tests,nonesuch":          `error: -suite "nonesuch"`,
+		"-suite=":                               `error: -suite ""`,
+		"-suite=testplugin -shared-inventory":   "error: -shared-inventory",
 		"-suite=allocator-in-tree-workloads -run=short": "error: -run: the workloads",
 	} {
 		opts, err := parseFlags(strings.Fields(args), io.Discard)

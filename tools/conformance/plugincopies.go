@@ -11,7 +11,7 @@ import (
 )
 
 // The copies, directories of a module that has nothing else: upstream's plugin with
-// its tests.
+// its tests, and the integration tests.
 const (
 	copiesModule = oursPrefix + "conformance"
 	pluginCopy   = "dynamicresources"
@@ -25,6 +25,9 @@ const pluginMark = "conformance: DrayDynamicResources is made"
 func planCopies(root string, dra, kubernetes module) (scratch, error) {
 	files := map[string][]byte{}
 	if err := addPluginCopy(files, kubernetes.Dir); err != nil {
+		return scratch{}, err
+	}
+	if err := addIntegrationCopy(files, root, kubernetes.Dir); err != nil {
 		return scratch{}, err
 	}
 	goMod, err := copiesGoMod(root, dra, kubernetes)

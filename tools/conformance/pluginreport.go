@@ -85,7 +85,7 @@ func (r pluginReport) misses() []string {
 func (r pluginReport) failedAlone() []string {
 	below := map[string]bool{}
 	for name, v := range r.outcomes.verdicts {
-		for up := parent(name); v == failed && up != ""; up = parent(up) {
+		for up := parent(name); (v == failed || slices.Contains(r.outcomes.again, name)) && up != ""; up = parent(up) {
 			below[up] = true
 		}
 	}
@@ -141,7 +141,7 @@ func (r pluginReport) faults() []string {
 	for _, name := range r.failedAlone() {
 		fault("%s failed by itself", name)
 	}
-	if len(faults) == 0 && len(r.excepted()) == 0 && r.outcomes.exit != nil {
+	if len(faults) == 0 && len(r.excepted())+len(r.outcomes.again) == 0 && r.outcomes.exit != nil {
 		fault("no test failed, but go test ended with: %v", r.outcomes.exit)
 	}
 	return faults
@@ -155,6 +155,16 @@ func (o outcomes) marked(mark string) bool {
 		}
 	}
 	return false
+}
+
+// retried takes the tests that passed in a second run over.
+func (o *outcomes) retried(tests []string, second outcomes) {
+	for _, test := range tests {
+		if second.verdicts[test] == passed {
+			o.verdicts[test] = passed
+			o.again = append(o.again, test)
+		}
+	}
 }
 
 // outputBelow is what the test and those beneath it printed.
@@ -182,6 +192,9 @@ func (r pluginReport) print(w io.Writer) {
 		if slices.Contains(excepted, e.test) {
 			fmt.Fprintf(w, "excepted: %s: %s\n", e.test, e.reason)
 		}
+	}
+	for _, test := range r.outcomes.again {
+		fmt.Fprintf(w, "again: %s: failed beside others, passed alone\n", test)
 	}
 	for _, test := range r.misses() {
 		verdict := r.outcomes.verdicts[test]

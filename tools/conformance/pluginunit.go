@@ -11,8 +11,11 @@ import (
 	"strings"
 )
 
-// pluginTestFile has TestPlugin and what sets plugins up for most of the tests.
-const pluginTestFile = "dynamicresources_test.go"
+const (
+	// pluginTestFile has TestPlugin and what sets plugins up for most of the tests.
+	pluginTestFile   = "dynamicresources_test.go"
+	extendedTestFile = "extendeddynamicresources_test.go"
+)
 
 // pluginAnchors let the setup of upstream's tests make our plugin. The manager
 // beneath it stays the copied one, whose state the tests look at.
@@ -22,6 +25,13 @@ var pluginAnchors = []anchor{
 	{"tc.p = pl.(*DynamicResources)", 1, "tc.p = pl"},
 	// The state of a pod without claims: as our own PreFilter leaves it.
 	{"state.Write(stateKey, &stateData{})", 1, "drayStateOf(state, pod)"},
+	// The state of a group of which a claim cannot be used: as Filter leaves it.
+	{"_, gotStatus := testCtx.p.", 1, "_, gotStatus := drayFiltered(tCtx, testCtx, podGroupCycleState, tc.unscheduledPods, tc.unavailableClaimNames)."},
+}
+
+// extendedAnchors let our plugin bind a pod where a function of upstream's is called.
+var extendedAnchors = []anchor{
+	{"createRequestsAndMappings(tc.pod,", 2, "drayRequestsAndMappings(tc.pod,"},
 }
 
 // ownPlugins are the tests that make a plugin by themselves, and how many places in
@@ -45,9 +55,14 @@ func addPluginCopy(files map[string][]byte, kubernetesDir string) error {
 	if err != nil {
 		return err
 	}
-	main := path.Join(pluginCopy, pluginTestFile)
-	if files[main], err = replaceAnchors(files[main], pluginAnchors); err != nil {
-		return fmt.Errorf("%s: %w", main, err)
+	for _, edited := range []struct {
+		name    string
+		anchors []anchor
+	}{{pluginTestFile, pluginAnchors}, {extendedTestFile, extendedAnchors}} {
+		name := path.Join(pluginCopy, edited.name)
+		if files[name], err = replaceAnchors(files[name], edited.anchors); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	found := map[string]bool{}
 	for _, name := range names {
@@ -68,8 +83,12 @@ func addPluginCopy(files map[string][]byte, kubernetesDir string) error {
 	if err := checkPluginTests(found); err != nil {
 		return err
 	}
-	files[path.Join(pluginCopy, "zz_dray_test.go")], err = adapterFiles.ReadFile("adapter/plugin_test.go.txt")
-	return err
+	for _, adapter := range []string{"plugin_test.go", "extended_test.go"} {
+		if files[path.Join(pluginCopy, "zz_dray_"+adapter)], err = adapterFiles.ReadFile("adapter/" + adapter + ".txt"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // testsOf lists the tests of a file.

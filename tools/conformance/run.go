@@ -29,6 +29,7 @@ type outcomes struct {
 	verdicts map[string]verdict // by full test name, parents included
 	output   map[string]string  // by full test name; "" holds what belongs to no test
 	exit     error              // of the go command, nil if it is content
+	again    []string           // tests that passed at a second attempt
 }
 
 // runSuite runs the leaves in the scratch copy. An error means that there are
@@ -71,7 +72,7 @@ func runTests(ctx context.Context, dir string, env, args []string, say func(stri
 	if len(o.verdicts) == 0 {
 		return outcomes{}, fmt.Errorf("run the suite in %s: no test ran: %s%s", dir, stderr.Bytes(), o.output[""])
 	}
-	say("ran in %s", time.Since(started).Round(time.Millisecond))
+	say("ran in %s", took(started, cmd.ProcessState))
 	return o, nil
 }
 

@@ -39,21 +39,29 @@ func (r pluginRun) compile(ctx context.Context, suite pluginSuite) (testBinary, 
 		return testBinary{}, err
 	}
 	b.file = filepath.Join(bin, path.Base(pkg)+".test")
-	r.say("%s: compiling %s", suite.name, pkg)
+	say := r.sayFor(suite)
+	say("compiling %s", pkg)
 	started := time.Now()
 	build := goCommand(ctx, scratch.dir, "test", "-c", "-vet=off", "-trimpath", "-mod=mod", "-ldflags=-s -w", "-o", b.file, pkg)
 	if text, err := build.CombinedOutput(); err != nil {
 		return testBinary{}, fmt.Errorf("compile %s: %w: %s", pkg, err, text)
 	}
-	r.say("%s: compiled for %s", suite.name, minutes(started))
+	say("compiled in %s", took(started, build.ProcessState))
 	return b, nil
 }
 
 // test runs the tests that match.
-func (b testBinary) test(ctx context.Context, run string, env []string) (outcomes, error) {
-	args := []string{"tool", "test2json", b.file, "-test.v=test2json", "-test.paniconexit0", "-test.timeout=30m"}
+func (b testBinary) test(ctx context.Context, run string, env []string, say func(string, ...any)) (outcomes, error) {
+	args := []string{"tool", "test2json", b.file, "-test.v=test2json", "-test.paniconexit0", "-test.timeout=30m", "-test.parallel=16"}
 	if run != "" {
 		args = append(args, "-test.run="+run)
 	}
-	return runTests(ctx, b.dir, env, args, func(string, ...any) {})
+	return runTests(ctx, b.dir, env, args, say)
+}
+
+// took is how long a command took, and how long a processor was busy with it and
+// what it started: tests that wait, and machines that do other things as well, show.
+func took(started time.Time, ended *os.ProcessState) string {
+	busy := ended.UserTime() + ended.SystemTime()
+	return fmt.Sprintf("%.1f minutes, %.1f of a processor", time.Since(started).Minutes(), busy.Minutes())
 }

@@ -54,5 +54,6 @@
 //	host.go         writes to files → the above, or an errno
 //	gpus.go         the GPU library, over package engine
 //	inject.go       faults; instruction.go those that a driver obeys
+//	play.go         scenarios, step by step
 //	fabric.go       pools: attach, detach, and what a node gets of it
 package state

@@ -213,8 +213,8 @@ func decodeEvent(line []byte) (Event, error) {
 	return event, nil
 }
 
-// pollInterval is how often followers look for what is new.
-const pollInterval = 50 * time.Millisecond
+// PollInterval is how often followers look for what is new, and event sets for events.
+const PollInterval = 50 * time.Millisecond
 
 // Events yields what happened after the event of a number (0 for all that is kept),
 // and ends with what there is now.
@@ -244,7 +244,7 @@ func (f *Folder) Follow(ctx context.Context, after uint64) iter.Seq2[Event, erro
 			}
 			select {
 			case <-ctx.Done():
-			case <-f.clock.After(pollInterval):
+			case <-f.clock.After(PollInterval):
 			}
 		}
 	}

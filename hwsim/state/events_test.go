@@ -46,7 +46,7 @@ func TestTheLogKeepsTheLastEventsOverManyFiles(t *testing.T) {
 	if _, err := numbers(l, 0); !errors.Is(err, ErrEventsGone) {
 		t.Errorf("the first event is gone, and the error is %v", err)
 	}
-	for after := files[0] - 1; after <= last; after++ {
+	for _, after := range []uint64{files[0] - 1, files[1] - 2, files[1] - 1, files[1], last - 1, last} {
 		list, err := numbers(l, after)
 		if err != nil || uint64(len(list)) != last-after || len(list) > 0 && list[0] != after+1 {
 			t.Fatalf("after %d: %v, error %v", after, list, err)

@@ -65,7 +65,7 @@ func (s gpuStore) Changed(stop <-chan struct{}) <-chan struct{} {
 			select {
 			case <-stop:
 				return
-			case <-s.folder.clock.After(pollInterval):
+			case <-s.folder.clock.After(PollInterval):
 			}
 			var now *View
 			if now, err = s.folder.View(); err == nil && now.Sequence != before.Sequence {

@@ -3,6 +3,7 @@ package state_test
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,6 +27,10 @@ func TestMain(m *testing.M) {
 	case os.Getenv(childRace) != "":
 		race(os.Getenv(childRace))
 	default:
+		// Each check is a dozen transactions and two discoveries; flags say otherwise.
+		if err := flag.Set("rapid.checks", "25"); err != nil {
+			panic(err)
+		}
 		os.Exit(m.Run())
 	}
 }

@@ -5,18 +5,20 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/dray-dev/dray/hwsim/engine"
 	"github.com/dray-dev/dray/hwsim/fault"
 	"github.com/dray-dev/dray/hwsim/machine"
+	"github.com/dray-dev/dray/hwsim/scenario"
 	"github.com/dray-dev/dray/hwsim/state"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
 // during calls a function and lets the clock go on until it returns.
-func during(clock *fakeClock, do func()) {
+func during(clock *fakeClock, step time.Duration, do func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -27,7 +29,8 @@ func during(clock *fakeClock, do func()) {
 		case <-done:
 			return
 		default:
-			clock.pass(10 * time.Millisecond)
+			clock.pass(step)
+			runtime.Gosched()
 		}
 	}
 }
@@ -46,7 +49,7 @@ func TestADriverHearsOfAFaultThatAnotherInjects(t *testing.T) {
 	must(t, other.Update(func(tx *state.Tx) error {
 		return tx.Inject(fault.Fault{XID: &fault.XID{GPU: "1", Code: 79}})
 	}))
-	during(clock, func() {
+	during(clock, 10*time.Millisecond, func() {
 		event, err := set.Wait(time.Minute)
 		if err != nil || event.Data != 79 {
 			t.Errorf("event %+v, error %v", event, err)
@@ -65,7 +68,7 @@ func TestFollowersSeeWhatFallsDue(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var kinds []string
-	during(clock, func() {
+	during(clock, 10*time.Millisecond, func() {
 		for event, err := range f.Follow(ctx, 1) { // the first is the boot
 			if err != nil {
 				t.Error(err)
@@ -192,4 +195,43 @@ func TestOpenMendsFiles(t *testing.T) {
 	again, err := state.Open(f.Dir(), state.WithClock(clock))
 	must(t, err)
 	discovered(t, again)
+}
+
+func TestEveryEmbeddedScenarioCanBePlayed(t *testing.T) {
+	for _, name := range scenario.Names() {
+		t.Run(name, func(t *testing.T) {
+			f, clock := small(t)
+			if name == "fabric" {
+				f, clock = folderOf(t, "fabric-pool")
+			}
+			s, err := scenario.Load(name)
+			must(t, err)
+			begin := clock.Now()
+			during(clock, time.Second, func() {
+				if err := f.Play(context.Background(), s); err != nil {
+					t.Error(err)
+				}
+			})
+			last := time.Duration(s.Steps[len(s.Steps)-1].At)
+			if took := clock.Now().Sub(begin); took < last {
+				t.Errorf("it took %s, and its last step is at %s", took, last)
+			}
+			steps := 0
+			for event, err := range f.Events(1) {
+				must(t, err)
+				if event.Kind == "fault" {
+					steps++
+					if event.Fault.ECC == nil && len(event.Signs) == 0 {
+						t.Errorf("%s has no sign", event.Message)
+					}
+				}
+			}
+			if steps == 0 {
+				t.Error("nothing went wrong")
+			}
+			if name != "fabric" {
+				discovered(t, f)
+			}
+		})
+	}
 }

@@ -33,7 +33,7 @@ FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic hwsim-scale hwsim-sequences prepare-lives chaos-scheduler fuzz bench bench-scheduler bench-gate bench-profile clean ci
+.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic test-hwsim hwsim-scale hwsim-sequences prepare-lives chaos-scheduler fuzz bench bench-scheduler bench-gate bench-profile clean ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-23s %s\n", $$1, $$2 }' Makefile
@@ -119,6 +119,9 @@ chaos-scheduler: ## Kill the scheduler between its calls to a real API server: S
 	@go build -ldflags '-s -w' -o bin/dray-local ./e2e/cmd/dray-local
 	@go run ./e2e/cmd/chaos-scheduler --binary bin/dray-local $(if $(SEED),--seed $(SEED)) $(if $(KILLS),--kills $(KILLS)) \
 	$(if $(filter-out file,$(origin DURATION)),--duration $(DURATION))
+
+test-hwsim: ## Test simulated hardware, alone and with the allocator and the API's validation
+	@go run ./tools/cmd/counttests -name hwsim -- -vet=off ./hwsim/... ./e2e/machines ./e2e/partitioning
 
 hwsim-scale: ## Make 5,000 nodes of 8 GPUs with every MIG placement; the last line says what it took
 	@go run ./hwsim/cmd/hwsim-scale

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+const events = `
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"quiet\n"}
+{"Action":"pass","Package":"p","Test":"TestA/sub"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"skip","Package":"p","Test":"TestSkipped"}
+{"Action":"pass","Package":"p","Elapsed":1.25}
+{"Action":"output","Package":"q","Test":"TestB","Output":"because\n"}
+{"Action":"fail","Package":"q","Test":"TestB"}
+{"Action":"fail","Package":"q","Elapsed":0.5}
+{"ImportPath":"r","Action":"build-output","Output":"r.go:1:1: wrong\n"}
+{"ImportPath":"r","Action":"build-fail"}
+{"Action":"fail","Package":"r"}
+`
+
+func TestEventsAreCounted(t *testing.T) {
+	var out strings.Builder
+	c, err := count(strings.NewReader(events), &out)
+	if err != nil || c != (counts{2, 2}) {
+		t.Errorf("%+v, error %v", c, err)
+	}
+	want := "pass p (1.2 s)\nbecause\nfail q (0.5 s)\nr.go:1:1: wrong\nFAIL r\n"
+	if out.String() != want {
+		t.Errorf("printed\n%s\nnot\n%s", out.String(), want)
+	}
+}
+
+func TestWhatIsNoEventIsAnError(t *testing.T) {
+	if _, err := count(strings.NewReader("go: no such tool"), &strings.Builder{}); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestAPackageIsRunAndCounted(t *testing.T) {
+	var out strings.Builder
+	if err := run([]string{"-name", "x", "--", "-run", "TestEventsAreCounted", "."}, &out, &out); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if !strings.HasSuffix(out.String(), "\nx: 1 passed, 0 failed\n") {
+		t.Errorf("the last line is not the figure:\n%s", out.String())
+	}
+	if err := run([]string{"-name", "x", "--", "-run", "TestThereIsNone", "."}, &out, &out); err == nil {
+		t.Error("no test is no error")
+	}
+}

@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -155,5 +156,25 @@ func checkFileError(t *testing.T, err error) {
 		if p.Line < 1 || p.Column < 1 || p.Message == "" {
 			t.Errorf("a problem without a place or a message: %+v", p)
 		}
+	}
+}
+
+func TestTheSampleOfTheREADMEIsAScenario(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\n### Scenarios\n")
+	_, rest, _ = strings.Cut(rest, "\n```yaml\n")
+	block, _, found := strings.Cut(rest, "```\n")
+	if !found {
+		t.Fatal("the README has no sample")
+	}
+	s, err := scenario.Parse("README.md", []byte(block))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan, err := s.Plan(devicesOf(t, "dgx-h100")); err != nil || len(plan) != 4 {
+		t.Errorf("plan %v, error %v", plan, err)
 	}
 }

@@ -1,5 +1,5 @@
 // Command hwsim shows simulated machines: which there are, what is in them, and
-// how sure each figure is.
+// how sure each figure is. In folders they run, boot and break.
 //
 // It ends with 0, with 1 when something was not found or is not valid, and with 2
 // when it was called in a wrong way; with 130 when it was interrupted and took
@@ -13,6 +13,11 @@
 //	tree.go      one machine as a tree
 //	details.go   one machine's models and the evidence
 //	surfaces.go  hwsim surfaces: the files that a driver reads
+//	folder.go    the folder of a machine that runs
+//	run.go       hwsim run: make one, play a scenario, print what happens
+//	state.go     hwsim state: what it is now
+//	reboot.go    hwsim reboot, hwsim reset
+//	inject.go    hwsim inject: a fault
 //	fleet.go     hwsim fleet: what a fleet is made of, and where it is written
 //	outfile.go   the file of --out
 //	publishflags.go  how the devices of a fleet become slices

@@ -50,10 +50,10 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hwsim",
 		Short: "Simulated machines with GPUs, NICs and FPGAs",
-		Long: "hwsim shows machines that exist as data only: the devices of nodes, racks and\n" +
+		Long: "hwsim has machines that exist as data only: the devices of nodes, racks and\n" +
 			"fabric pools, with addresses, NUMA nodes, PCIe roots and partitions as real ones\n" +
-			"have them.",
-		Example: "  hwsim machines\n  hwsim machines dgx-h100\n  hwsim surfaces dgx-h100 --dir dgx",
+			"have them. In a folder such a machine runs: drivers use it, it breaks.",
+		Example: "  hwsim machines dgx-h100\n  hwsim run dgx-h100 --dir dgx\n  hwsim inject --dir dgx 'xid: {gpu: 0, code: 79}'",
 		Args:    arguments(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 		// run prints errors itself, and usage only on request.
@@ -63,7 +63,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newMachines(), newSurfaces(), newFleet())
+	root.AddCommand(newMachines(), newSurfaces(), newFleet(), newRun(), newState(), newReboot(), newReset(), newInject())
 	return root
 }
 

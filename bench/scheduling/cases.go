@@ -37,7 +37,9 @@ var perNode = map[string]int{"empty": 0, "half": gpusPerNode / 2, "full": gpusPe
 // bigGPU is what pods ask for beside the class.
 const bigGPU = `device.capacity["gpu.dray.dev"].memory.compareTo(quantity("40Gi")) >= 0`
 
-func oneGPU() resourceapi.DeviceRequest { return wants("gpu", gpuClass, 1, bigGPU) }
+func oneGPU() []resourceapi.DeviceRequest {
+	return []resourceapi.DeviceRequest{wants("gpu", gpuClass, 1, bigGPU)}
+}
 
 // Cases lists all. With quick, clusters are as small as can be, to see that
 // everything works.
@@ -52,13 +54,22 @@ func Cases(quick bool) []*Case {
 	for _, nodes := range []int{size(500, 12), size(5000, 110)} {
 		for _, use := range []string{"empty", "half", "full"} {
 			cases = append(cases, &Case{Plugin, fmt.Sprintf("plugin/nodes=%d/use=%s", nodes, use),
-				"one GPU, on all nodes", func() (*cluster, error) { return ordinary(nodes, use, comingPods) }})
+				"one GPU, on all nodes", func() (*cluster, error) { return ordinary(nodes, use, comingPods, oneGPU()) }})
 		}
 	}
+	different := size(differentPods, 6)
+	cases = append(cases, &Case{Plugin, fmt.Sprintf("plugin/nodes=%d/use=half/templates=%d", size(500, 12), different),
+		"one GPU, every pod asks in other words", func() (*cluster, error) {
+			var templates [][]resourceapi.DeviceRequest
+			for i := range different {
+				templates = append(templates, []resourceapi.DeviceRequest{wants(fmt.Sprintf("gpu-%d", i), gpuClass, 1, bigGPU)})
+			}
+			return ordinary(size(500, 12), "half", different, templates...)
+		}})
 	for _, nodes := range []int{size(500, 12), size(5000, 110)} {
 		for _, use := range []string{"empty", "half", "full"} {
 			cases = append(cases, &Case{Pods, fmt.Sprintf("pods/nodes=%d/use=%s", nodes, use),
-				"one GPU, whole cycles", func() (*cluster, error) { return ordinary(nodes, use, podsInARow) }})
+				"one GPU, whole cycles", func() (*cluster, error) { return ordinary(nodes, use, podsInARow, oneGPU()) }})
 		}
 	}
 	devices := size(100_000, 400)
@@ -82,13 +93,15 @@ func Cases(quick bool) []*Case {
 			for i := range requests {
 				each = append(each, wants(fmt.Sprintf("gpu-%d", i), gpuClass, 1, bigGPU))
 			}
-			return unsatisfiable(nodes, gpusPerNode+1-requests, each...)
+			return unsatisfiable(nodes, gpusPerNode+1-requests, each)
 		}})
 }
 
 const (
 	// comingPods is how many come in cases of Plugin: enough that each is another one.
 	comingPods = 64
+	// differentPods are more than our plugin remembers questions of.
+	differentPods = 100
 	// podsInARow is how many fill the cluster in cases of Pods, no more than freeGPUs.
 	podsInARow = 25
 	// freeGPUs is about how many GPUs are free in a full cluster, each on another node.
@@ -97,7 +110,7 @@ const (
 
 // ordinary: pods that run have some of the GPUs of every node, each in a claim of
 // its own; pods that come want one.
-func ordinary(nodes int, use string, pods int) (*cluster, error) {
+func ordinary(nodes int, use string, pods int, templates ...[]resourceapi.DeviceRequest) (*cluster, error) {
 	c, err := newCluster(nodes, publish.MIGOff)
 	if err != nil {
 		return nil, err
@@ -112,7 +125,7 @@ func ordinary(nodes int, use string, pods int) (*cluster, error) {
 			c.hold(node, device)
 		}
 	}
-	c.come(min(pods, nodes), oneGPU())
+	c.come(pods, templates...)
 	return c, nil
 }
 
@@ -151,12 +164,14 @@ func partitioned(nodes int, use string) (*cluster, error) {
 	profile := func(name string) string {
 		return fmt.Sprintf(`device.attributes["gpu.dray.dev"].profile == %q`, name)
 	}
-	c.come(comingPods, wants("large", migClass, 1, profile("3g.40gb")), wants("small", migClass, 1, profile("1g.10gb")))
+	c.come(comingPods, []resourceapi.DeviceRequest{
+		wants("large", migClass, 1, profile("3g.40gb")), wants("small", migClass, 1, profile("1g.10gb")),
+	})
 	return c, nil
 }
 
 // unsatisfiable: nodes of which none has what the pods want.
-func unsatisfiable(nodes, taken int, requests ...resourceapi.DeviceRequest) (*cluster, error) {
+func unsatisfiable(nodes, taken int, requests []resourceapi.DeviceRequest) (*cluster, error) {
 	c, err := newCluster(nodes, publish.MIGOff)
 	if err != nil {
 		return nil, err
@@ -166,6 +181,6 @@ func unsatisfiable(nodes, taken int, requests ...resourceapi.DeviceRequest) (*cl
 			c.hold(node, device)
 		}
 	}
-	c.come(comingPods, requests...)
+	c.come(comingPods, requests)
 	return c, nil
 }

@@ -31,8 +31,10 @@ type cluster struct {
 	classes []*resourceapi.DeviceClass
 	// claims of pods that run, with their devices, and of those that come.
 	claims []*resourceapi.ResourceClaim
-	// pods that come, each with a claim of its own.
-	pods []*corev1.Pod
+	// pods that come, each with a claim of its own. They are from this many templates
+	// in turn.
+	pods      []*corev1.Pod
+	templates int
 	// ask are the nodes that Plugin asks about, all if there are none.
 	ask []string
 
@@ -190,12 +192,14 @@ func take(free map[string]map[string]int64, device *resourceapi.Device) bool {
 	return true
 }
 
-// come adds pods, each with a claim that was generated for it from one template.
-func (c *cluster) come(count int, requests ...resourceapi.DeviceRequest) {
+// come adds pods, each with a claim that was generated for it from one of the
+// templates, in turn.
+func (c *cluster) come(count int, templates ...[]resourceapi.DeviceRequest) {
+	c.templates = len(templates)
 	for i := range count {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("pod-%04d", i)}}
 		c.register(pod)
-		claim := newClaim(pod.Name+"-devices", requests...)
+		claim := newClaim(pod.Name+"-devices", templates[i%len(templates)]...)
 		c.register(claim)
 		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: ptr.To(true)}}
 		pod.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "devices"}}}}}

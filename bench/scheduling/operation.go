@@ -10,11 +10,11 @@ import (
 )
 
 // place runs Plugin's operation for the k-th pod: PreFilter, Filter, and Reserve
-// and Unreserve on one of the nodes that would do, each time another one. It
+// and Unreserve on one of the nodes that would do, another one for each pod. It
 // compares what it sees with what was seen before; that is not measured.
 func (w *world) place(ctx context.Context, k int, want *outcome, m *meters) error {
 	m.operations++
-	c := w.newCycle(w.pods[k%len(w.pods)])
+	c := w.newCycle(w.pods[k])
 	ask := false
 	err := m.preFilter.measure(func() (err error) {
 		ask, err = c.preFilter(ctx)

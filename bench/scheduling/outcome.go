@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 )
 
@@ -33,32 +34,42 @@ func textOf(allocation *resourceapi.AllocationResult) (string, error) {
 	return string(text), err
 }
 
-// agree is an error if two plugins do not say the same. Where one was given up, the
-// answers that both have are compared, and there has to be one.
-func agree(a, b *world, x, y *outcome) error {
+// agree is an error if two plugins do not say the same.
+func agree(a, b *racer) error {
+	for i := range min(len(a.want), len(b.want)) {
+		if err := same(a.Name, b.Name, a.want[i], b.want[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// same compares two outcomes. Where one was given up, the answers that both have
+// are compared, and there has to be one.
+func same(a, b string, x, y *outcome) error {
 	if len(x.answers) != len(y.answers) {
-		return fmt.Errorf("%s gives %d answers, %s %d", a.Name, len(x.answers), b.Name, len(y.answers))
+		return fmt.Errorf("%s gives %d answers, %s %d", a, len(x.answers), b, len(y.answers))
 	}
 	compared := 0
 	for i := range x.answers {
 		switch {
 		case x.answers[i] == "" && !x.finished || y.answers[i] == "" && !y.finished:
 		case x.answers[i] != y.answers[i]:
-			return fmt.Errorf("%s and %s answer differently about number %d: %q, and %q", a.Name, b.Name, i, x.answers[i], y.answers[i])
+			return fmt.Errorf("%s and %s answer differently about number %d: %q, and %q", a, b, i, x.answers[i], y.answers[i])
 		default:
 			compared++
 		}
 	}
 	if compared == 0 {
-		return fmt.Errorf("%s and %s have no answer in common within the limit: raise it", a.Name, b.Name)
+		return fmt.Errorf("%s and %s have no answer in common within the limit: raise it", a, b)
 	}
 	return nil
 }
 
 // answer asks about every node and finds out what a pod would get on each that
 // would do.
-func (w *world) answer(ctx context.Context) (*outcome, error) {
-	c := w.newCycle(w.pods[0])
+func (w *world) answer(ctx context.Context, pod *corev1.Pod) (*outcome, error) {
+	c := w.newCycle(pod)
 	o := &outcome{finished: true, answers: make([]string, len(w.asked))}
 	ask, err := c.preFilter(ctx)
 	if err != nil {

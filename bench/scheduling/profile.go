@@ -36,7 +36,7 @@ func (o *Options) profile(ctx context.Context, c *Case, dir string, each time.Du
 	if err != nil {
 		return err
 	}
-	if !r.want.finished {
+	if !r.finished {
 		return fmt.Errorf("%s does not end within %s: raise the limit", r.Name, o.Limit)
 	}
 	files, err := profile.Record(ctx, c.Name+"_"+r.Name, dir, each, func(context.Context) error {

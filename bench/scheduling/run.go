@@ -78,7 +78,8 @@ func Run(ctx context.Context, out io.Writer, options Options) error {
 type racer struct {
 	*world
 	op         Op
-	want       *outcome
+	want       []*outcome // for Plugin by template, for Pods only one
+	finished   bool
 	iterations int
 	pod        int // counts operations, so that each has another pod
 }
@@ -98,12 +99,12 @@ func (o *Options) measure(ctx context.Context, c *Case, records *record.Recorder
 			return fmt.Errorf("%s: %w", with.Name, err)
 		}
 		if len(racers) > 0 {
-			if err := agree(racers[0].world, r.world, racers[0].want, r.want); err != nil {
+			if err := agree(racers[0], r); err != nil {
 				return err
 			}
 		}
 		racers = append(racers, r)
-		if r.want.finished {
+		if r.finished {
 			finished = append(finished, r)
 		} else if err := records.Write(c.line(r.Name), 1, benchfmt.Value{Value: o.Limit.Seconds(), Unit: record.LimitSeconds}); err != nil {
 			return err
@@ -149,18 +150,32 @@ func (o *Options) prepare(ctx context.Context, with Contender, c *Case, v *view)
 	if _, err := w.newCycle(w.pods[0]).preFilter(ctx); err != nil {
 		return nil, err
 	}
-	switch c.Op {
-	case Pods:
+	if c.Op == Pods {
 		err = r.plan(ctx)
-	default:
-		limited, cancel := context.WithTimeout(ctx, o.Limit)
-		r.want, err = w.answer(limited)
-		cancel()
+	} else {
+		err = r.answers(ctx, o.Limit)
 	}
-	if err != nil || !r.want.finished {
+	if err != nil || !r.finished {
 		return r, err
 	}
 	return r, r.enough(ctx, o.Sample)
+}
+
+// answers asks about a pod of each template, until one is given up.
+func (r *racer) answers(ctx context.Context, limit time.Duration) error {
+	for _, pod := range r.pods[:r.templates] {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		o, err := r.answer(limited, pod)
+		cancel()
+		if err != nil {
+			return err
+		}
+		r.want, r.finished = append(r.want, o), o.finished
+		if !o.finished {
+			break
+		}
+	}
+	return nil
 }
 
 // plan fills the cluster for the first time, which decides who goes where.
@@ -169,9 +184,11 @@ func (r *racer) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.want, err = r.bound(nodes); err != nil {
+	o, err := r.bound(nodes)
+	if err != nil {
 		return err
 	}
+	r.want, r.finished = []*outcome{o}, true
 	return r.empty(ctx)
 }
 
@@ -194,9 +211,9 @@ func (r *racer) repeat(ctx context.Context, times int, counting bool) (*meters, 
 		r.pod++
 		var err error
 		if r.op == Pods {
-			err = r.fillAgain(ctx, r.want, m)
+			err = r.fillAgain(ctx, r.want[0], m)
 		} else {
-			err = r.place(ctx, r.pod, r.want, m)
+			err = r.place(ctx, r.pod%len(r.pods), r.want[r.pod%len(r.pods)%r.templates], m)
 		}
 		if err != nil {
 			return nil, err

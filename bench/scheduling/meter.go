@@ -2,23 +2,25 @@ package scheduling
 
 import (
 	"runtime"
+	"syscall"
 	"time"
 )
 
 // meter measures a part of an operation: how long it takes, or with counting what
-// it allocates instead, because looking at that takes time itself. Allocations are
-// those of the whole process meanwhile.
+// it allocates instead, because looking at that takes time itself. Allocations and
+// processor time are those of the whole process meanwhile.
 type meter struct {
 	counting       bool
-	took           time.Duration
+	took, cpu      time.Duration
 	bytes, objects uint64
 }
 
 func (m *meter) measure(do func() error) error {
 	if !m.counting {
-		started := time.Now()
+		before, started := processorTime(), time.Now()
 		err := do()
 		m.took += time.Since(started)
+		m.cpu += processorTime() - before
 		return err
 	}
 	var before, after runtime.MemStats
@@ -28,6 +30,16 @@ func (m *meter) measure(do func() error) error {
 	m.bytes += after.TotalAlloc - before.TotalAlloc
 	m.objects += after.Mallocs - before.Mallocs
 	return err
+}
+
+// processorTime is what the process has used of all processors. On a busy machine
+// it says more than the time that passes.
+func processorTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // meters are those of one or more operations. Pods has whole only, Plugin the
@@ -44,6 +56,10 @@ func newMeters(counting bool) *meters {
 
 func (m *meters) took() time.Duration {
 	return m.whole.took + m.preFilter.took + m.filter.took + m.reserve.took
+}
+
+func (m *meters) cpu() time.Duration {
+	return m.whole.cpu + m.preFilter.cpu + m.filter.cpu + m.reserve.cpu
 }
 
 // per is the mean of one operation.

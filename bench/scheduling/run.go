@@ -38,6 +38,7 @@ func (o *Options) Cases() []*Case {
 
 // Units of what is measured, beside those of the testing package.
 const (
+	ProcessorTime = "cpu-ns/op" // of all processors
 	PreFilterTime = "prefilter-ns/op"
 	FilterTime    = "filter-ns/op"
 	ReserveTime   = "reserve-ns/op"
@@ -57,7 +58,7 @@ func Run(ctx context.Context, out io.Writer, options Options) error {
 	}
 	records, err := record.New(out, "k8s.io/kubernetes",
 		[]record.Setting{{Key: "rounds", Value: fmt.Sprint(options.Rounds)}, {Key: "limit", Value: options.Limit.String()}},
-		[]record.Unit{{Name: "ns/op"}, {Name: PreFilterTime}, {Name: FilterTime}, {Name: ReserveTime},
+		[]record.Unit{{Name: "ns/op"}, {Name: ProcessorTime}, {Name: PreFilterTime}, {Name: FilterTime}, {Name: ReserveTime},
 			{Name: PodsPerSecond, Higher: true}, {Name: "B/op"}, {Name: "allocs/op"},
 			{Name: SearchesPerOp}, {Name: StepsPerOp}, {Name: EvaluationsPerOp}, {Name: FallbacksPerOp}})
 	if err != nil {
@@ -240,7 +241,7 @@ func (r *racer) sample(ctx context.Context) (operations int, values []benchfmt.V
 		return 0, nil, err
 	}
 	per := func(took time.Duration) float64 { return record.Round(timed.per(float64(took.Nanoseconds()))) }
-	values = append(values, benchfmt.Value{Value: per(timed.took()), Unit: "ns/op"})
+	values = append(values, benchfmt.Value{Value: per(timed.took()), Unit: "ns/op"}, benchfmt.Value{Value: per(timed.cpu()), Unit: ProcessorTime})
 	if r.op == Pods {
 		values = append(values, benchfmt.Value{Value: math.Round(float64(timed.operations)/timed.took().Seconds()*10) / 10, Unit: PodsPerSecond})
 	} else {

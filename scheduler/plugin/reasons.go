@@ -32,7 +32,10 @@ func unschedulable(reason string) *fwk.Status {
 // scheduler can add them up.
 func (p *Plugin) refuse(ctx context.Context, pod *corev1.Pod, why cause, upstream, ours string) *fwk.Status {
 	reason := p.words(upstream, ours)
-	klog.FromContext(ctx).V(5).Info("Pod does not fit", "pod", klog.KObj(pod), "cause", why, "reason", reason)
+	// Thousands of nodes may refuse a pod, and the arguments cost more than the check.
+	if logger := klog.FromContext(ctx).V(5); logger.Enabled() {
+		logger.Info("Pod does not fit", "pod", klog.KObj(pod), "cause", why, "reason", reason)
+	}
 	p.engine.metrics.refused(why)
 	return unschedulable(reason)
 }

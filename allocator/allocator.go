@@ -11,6 +11,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dray-dev/dray/allocator/internal/explain"
 	"github.com/dray-dev/dray/allocator/internal/inventory"
 	"github.com/dray-dev/dray/allocator/internal/request"
 	"github.com/dray-dev/dray/allocator/internal/selector"
@@ -32,8 +33,10 @@ type Allocator struct {
 	explanationSteps int64
 
 	classes classes
-	asking  atomic.Pointer[asking]
-	work    work
+	// verdicts are those of Why.
+	verdicts explain.Verdicts
+	asking   atomic.Pointer[asking]
+	work     work
 	// inventory is what made the allocator.
 	inventory *Inventory
 }

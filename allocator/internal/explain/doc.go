@@ -13,6 +13,7 @@
 //	probe.go        searches with a limit, over parts of the problem
 //	together.go     the cause where requests cannot be met together
 //	miss.go         why one device was not taken
+//	verdict.go      the sentence alone, once for all nodes that pose the same problem
 //	sentence.go     the sentence for the node's status
 //	text.go         the page for a terminal
 //	cluster.go      nodes grouped by sentence

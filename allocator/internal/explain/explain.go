@@ -29,7 +29,23 @@ const totalSearches = 16
 
 // Explain answers the question. The error is the context's cause.
 func Explain(ctx context.Context, q Question) (*Explanation, error) {
-	e := &explainer{
+	e, bindErr, err := begin(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if bindErr != nil {
+		e.bindError(bindErr)
+	} else if err := e.search(); err != nil {
+		return nil, err
+	}
+	e.nearestMiss()
+	return e.out, nil
+}
+
+// begin follows the requests through the stages. bindErr is what kept the claims
+// from becoming a problem; err is the context's cause.
+func begin(ctx context.Context, q Question) (e *explainer, bindErr, err error) {
+	e = &explainer{
 		Question:    q,
 		ctx:         ctx,
 		examination: request.Examine(ctx, q.Claims, q.Target),
@@ -37,22 +53,16 @@ func Explain(ctx context.Context, q Question) (*Explanation, error) {
 		out:         &Explanation{Node: q.Target.API.Name},
 	}
 	e.out.Pools = e.troubles()
-	bound, err := request.Bind(ctx, q.Claims, q.Target)
-	if err == nil {
+	bound, bindErr := request.Bind(ctx, q.Claims, q.Target)
+	if bindErr == nil {
 		e.bound, e.problem = bound, &bound.Problem
 	} else if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, nil, context.Cause(ctx)
 	}
-	if followErr := e.follow(); followErr != nil {
-		return nil, followErr
+	if err := e.follow(); err != nil {
+		return nil, nil, err
 	}
-	if err != nil {
-		e.bindError(err)
-	} else if err := e.search(); err != nil {
-		return nil, err
-	}
-	e.nearestMiss()
-	return e.out, nil
+	return e, bindErr, nil
 }
 
 type explainer struct {
@@ -96,13 +106,21 @@ func (e *explainer) search() error {
 	case outcome.Interrupted == nil && e.Target.Node.Invalid() != nil:
 		e.out.Error = request.ErrInvalidPools.Error()
 	}
+	if e.alone() {
+		return nil
+	}
+	return e.together()
+}
+
+// alone names the first request that cannot be met even by itself, if there is one.
+func (e *explainer) alone() bool {
 	for _, r := range e.requests {
 		if a := r.furthest(); a != nil {
 			e.setFirst(r, a, *a.binding)
-			return nil
+			return true
 		}
 	}
-	return e.together()
+	return false
 }
 
 // fault notes an error about one of the inputs.

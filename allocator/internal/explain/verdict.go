@@ -1,0 +1,96 @@
+package explain
+
+import (
+	"context"
+	"sync"
+
+	"github.com/dray-dev/dray/allocator/internal/search"
+)
+
+// Verdict is an explanation in short.
+type Verdict struct {
+	// Reason is what Explanation.Reason says.
+	Reason string
+	// Cause is that of Explanation.First.
+	Cause Cause
+}
+
+// Verdicts remembers what the searches of one allocator have found, so that nodes
+// which pose the same problem have the same verdict for the price of one. The zero
+// value is ready. It is safe for concurrent use.
+type Verdicts struct {
+	mu    sync.Mutex
+	known map[string]*sharedVerdict // by search.Scratch.Key
+}
+
+// sharedVerdict is the verdict for one problem. Its lock is held while it is looked
+// for.
+type sharedVerdict struct {
+	mu      sync.Mutex
+	known   bool
+	verdict Verdict
+}
+
+// The bounds of what is remembered. Each problem costs up to 17 times
+// Question.Steps, once; problems beyond the bounds have no verdict.
+const (
+	maxVerdicts   = 64
+	maxVerdictKey = 1 << 14
+)
+
+// Judge is Explain in short, for a question to which the answer is known to be that
+// the claims do not fit. Where a request cannot be met by itself, no search is
+// needed. Where it takes requests together to fail, one search for each problem
+// decides; the sentence says nothing of a node that the problem does not.
+//
+// Without ok there is no verdict: there were too many problems. The error is the
+// context's cause.
+func Judge(ctx context.Context, q Question, v *Verdicts) (verdict Verdict, ok bool, err error) {
+	e, bindErr, err := begin(ctx, q)
+	if err != nil {
+		return Verdict{}, false, err
+	}
+	if bindErr != nil {
+		e.bindError(bindErr)
+		return e.verdict(), true, nil
+	}
+	if e.alone() {
+		return e.verdict(), true, nil
+	}
+	shared := v.of(e.problem)
+	if shared == nil {
+		return Verdict{}, false, nil
+	}
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if !shared.known {
+		if err := e.together(); err != nil {
+			return Verdict{}, false, err
+		}
+		shared.known, shared.verdict = true, e.verdict()
+	}
+	return shared.verdict, true, nil
+}
+
+func (e *explainer) verdict() Verdict {
+	return Verdict{Reason: e.out.Reason(), Cause: e.out.First.Binding.Cause}
+}
+
+// of returns what is known of the problem, or nil if there is no room for it.
+func (v *Verdicts) of(p *search.Problem) *sharedVerdict {
+	key, ok := new(search.Scratch).Key(p)
+	if !ok || len(key) > maxVerdictKey {
+		return nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	shared := v.known[string(key)]
+	if shared == nil && len(v.known) < maxVerdicts {
+		if v.known == nil {
+			v.known = map[string]*sharedVerdict{}
+		}
+		shared = &sharedVerdict{}
+		v.known[string(key)] = shared
+	}
+	return shared
+}

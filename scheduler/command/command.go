@@ -19,7 +19,7 @@ import (
 // New is the command. What main of kube-scheduler links besides, log formats and
 // metrics of clients, is left to the program.
 func New() *cobra.Command {
-	factory := &plugin.Factory{}
+	factory := &plugin.Factory{ServeExplanations: true}
 	command := app.NewSchedulerCommand(app.WithPlugin(plugin.Name, factory.New))
 	command.Use = "dray-scheduler"
 	run := command.RunE

@@ -29,6 +29,7 @@ type engine struct {
 	doubts    atomic.Int64 // claims whose devices stay in flight, see giveBackWhen
 	metrics   *instruments
 	cycles    atomic.Int64 // that began
+	attempts  attempts
 }
 
 func newEngine(features feature.Features, metrics *instruments) *engine {

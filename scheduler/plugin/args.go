@@ -3,6 +3,8 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,6 +45,7 @@ const (
 const (
 	defaultFilterTimeout  = 10 * time.Second
 	defaultBindingTimeout = 600 * time.Second
+	defaultExplainAddress = "127.0.0.1:10269"
 	minBindingTimeout     = time.Second
 )
 
@@ -62,6 +65,10 @@ type Args struct {
 	Allocator AllocatorName `json:"allocator,omitempty"`
 	// Reasons is dray, the default, or upstream.
 	Reasons ReasonStyle `json:"reasons,omitempty"`
+	// ExplainAddress is where dray-scheduler serves explanations, host:port. The
+	// default is 127.0.0.1:10269, since explanations name devices and the endpoint
+	// asks nobody who they are; "" serves none. Profiles with one address share it.
+	ExplainAddress *string `json:"explainAddress,omitempty"`
 }
 
 // decodeArgs reads arguments in JSON or YAML, as the framework passes those of
@@ -107,6 +114,10 @@ func (args Args) withDefaults() Args {
 	if args.Reasons == "" {
 		args.Reasons = ReasonsDray
 	}
+	if args.ExplainAddress == nil {
+		address := defaultExplainAddress
+		args.ExplainAddress = &address
+	}
 	return args
 }
 
@@ -144,6 +155,12 @@ func (args Args) validate(features feature.Features) error {
 	case "", ReasonsDray, ReasonsUpstream:
 	default:
 		problems = append(problems, field.NotSupported(field.NewPath("reasons"), args.Reasons, []ReasonStyle{ReasonsDray, ReasonsUpstream}))
+	}
+	if address := args.ExplainAddress; address != nil && *address != "" {
+		_, port, err := net.SplitHostPort(*address)
+		if number, numberErr := strconv.ParseUint(port, 10, 16); err != nil || numberErr != nil || number == 0 {
+			problems = append(problems, field.Invalid(field.NewPath("explainAddress"), *address, `has to be host:port with a port from 1 to 65535, or "" to serve no explanations`))
+		}
 	}
 	return problems.ToAggregate()
 }

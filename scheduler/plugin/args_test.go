@@ -31,8 +31,8 @@ func TestArgumentsAreDecodedAndDefaulted(t *testing.T) {
 			if got.Allocator != test.want.Allocator || got.Reasons != test.want.Reasons {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
-			if got.FilterTimeout.Duration != 10*time.Second || got.BindingTimeout.Duration != 10*time.Minute || got.Kind != Kind {
-				t.Errorf("defaults are %v, %v, %s", got.FilterTimeout, got.BindingTimeout, got.Kind)
+			if got.FilterTimeout.Duration != 10*time.Second || got.BindingTimeout.Duration != 10*time.Minute || got.Kind != Kind || *got.ExplainAddress != "127.0.0.1:10269" {
+				t.Errorf("defaults are %v, %v, %s, %s", got.FilterTimeout, got.BindingTimeout, got.Kind, *got.ExplainAddress)
 			}
 		})
 	}
@@ -58,6 +58,9 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		"filter is off":            {`{"filterTimeout":"1s"}`, off, "DRASchedulerFilterTimeout"},
 		"binding is off":           {`{"bindingTimeout":"1s"}`, off, "DRADeviceBindingConditions"},
 		"allocator":                {`{"allocator":"best"}`, stableFeatures(), "allocator"},
+		"explain without a port":   {`{"explainAddress":"127.0.0.1"}`, stableFeatures(), "explainAddress"},
+		"explain on port 0":        {`{"explainAddress":"127.0.0.1:0"}`, stableFeatures(), "explainAddress"},
+		"explain on a named port":  {`{"explainAddress":":http"}`, stableFeatures(), "explainAddress"},
 		"reasons":                  {`{"reasons":"many"}`, stableFeatures(), "reasons"},
 		"node-allocatable":         {``, feature.Features{EnableDynamicResourceAllocation: true, EnableDRANodeAllocatableResources: true}, "DRANodeAllocatableResources"},
 	} {

@@ -20,7 +20,8 @@
 // and doubts (what may not be given out meanwhile), doubles (what was given out twice), extended and extendedrequests
 // (the claim that the scheduler itself makes for extended resources), allocate
 // (whose search), cluster (what there is and what is taken), reasons (what a
-// refused pod is told), causes and metrics (what is counted), args.
+// refused pod is told), causes and metrics (what is counted), args;
+// attempts and explainserver (the whole explanation of what failed).
 //
 // # Who knows what is taken
 //
@@ -50,7 +51,8 @@
 //  6. Simulated steps (Filter, Reserve, Unreserve of a pod that was not bound) call
 //     no API.
 //  7. No result depends on the order of a map or on which node is filtered first,
-//     but for which nodes get an explanation.
+//     but for which nodes of more than 64 problems get a reason, and which node
+//     with a reason is the example.
 //
 // # Tests
 //

@@ -34,6 +34,15 @@ func (p *Plugin) Filter(ctx context.Context, cycle fwk.CycleState, pod *corev1.P
 	if s.timed {
 		defer p.took(pointFilter, p.clock.Now())
 	}
+	status := p.filterNode(ctx, s, pod, info)
+	s.noteRefusal(info.Node().Name, status)
+	if status.Code() == fwk.Error {
+		p.keepAttempt(pod, s, "") // the cycle ends here
+	}
+	return status
+}
+
+func (p *Plugin) filterNode(ctx context.Context, s *podState, pod *corev1.Pod, info fwk.NodeInfo) *fwk.Status {
 	node := info.Node()
 	special, mappings, status := p.specialForNode(ctx, s, pod, info)
 	if status != nil {

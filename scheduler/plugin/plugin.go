@@ -63,9 +63,15 @@ var (
 // SharedDRAManager, so that profiles do not each compile all slices. The first
 // factory of a process adds its metrics to the registry that the process serves.
 type Factory struct {
+	// ServeExplanations says whether explainAddress of the arguments is listened on.
+	// A process that makes several schedulers would want one port several times.
+	ServeExplanations bool
+
 	mu      sync.Mutex
 	engines map[fwk.SharedDRAManager]*engine
 	metrics *instruments
+	// listening has the addresses at which explanations are served.
+	listening map[string]bool
 }
 
 // New is the factory of a plugin as the scheduler's registry wants it. The feature
@@ -89,7 +95,14 @@ func (f *Factory) New(ctx context.Context, args runtime.Object, handle fwk.Handl
 			return nil, fmt.Errorf("%s: %w", Name, err)
 		}
 	}
-	return newPlugin(ctx, args, handle, features, engine)
+	p, err := newPlugin(ctx, args, handle, features, engine)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.serveExplanations(ctx, *p.args.ExplainAddress); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // engine returns what the plugins with the manager share. The caller holds mu.

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
@@ -90,22 +91,35 @@ func TestASearchThatTakesTooLongIsAnErrorOfTheNode(t *testing.T) {
 	}
 }
 
-func TestOnlySomeNodesOfACycleAreExplained(t *testing.T) {
-	text := "class gpu\nclaim train gpu\npod p claims=train\nnode a\n"
-	w := newWorld(t, parseObjects(t, text), "", stableFeatures())
+func TestAllNodesThatFailAlikeAreToldTheSame(t *testing.T) {
+	const nodes = 3 * explainedReasons
+	var text strings.Builder
+	text.WriteString("class gpu\nclaim train gpu*2\npod p claims=train\n")
+	for i := range nodes {
+		fmt.Fprintf(&text, "node n%d\n", i)
+		if i%3 > 0 {
+			fmt.Fprintf(&text, "slice n%d devices=gpu-0,gpu-1\nclaim used%d gpu on=n%d:gpu-%d\n", i, i, i, i%3-1)
+		}
+	}
+	w := newWorld(t, parseObjects(t, text.String()), "", stableFeatures())
 	if said := w.preFilter("p"); said != "ok" {
 		t.Fatal(said)
 	}
 	said := map[string]int{}
-	for range explainedNodes + 3 {
-		said[tellStatus(w.plugin.Filter(w.ctx, w.cycle("p"), w.pod("p"), w.node("a")))]++
+	for _, node := range w.nodes {
+		said[tellStatus(w.plugin.Filter(w.ctx, w.cycle("p"), w.pod("p"), node))]++
 	}
 	want := map[string]int{
-		"UnschedulableAndUnresolvable: claim train, request r0: too few devices are published for the node": explainedNodes,
-		"UnschedulableAndUnresolvable: cannot allocate all claims":                                          3,
+		"UnschedulableAndUnresolvable: claim train, request r0: too few devices are published for the node": nodes / 3,
+		"UnschedulableAndUnresolvable: claim train, request r0: matching devices are in use":                nodes * 2 / 3,
 	}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Error(diff)
+	}
+	state, err := readState(w.cycle("p"))
+	w.check(err)
+	if len(state.examples) != 2 {
+		t.Errorf("explained %d nodes in full, want one for each reason", len(state.examples))
 	}
 }
 

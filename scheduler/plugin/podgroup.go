@@ -40,6 +40,7 @@ func (p *Plugin) PodGroupPostFilter(ctx context.Context, cycle fwk.PodGroupCycle
 		if s == nil {
 			continue
 		}
+		p.keepAttempt(pod, s, "")
 		done, status := p.makeRoom(ctx, pod, s)
 		if status.Code() == fwk.Error {
 			return nil, status

@@ -30,6 +30,7 @@ func (p *Plugin) PostFilter(ctx context.Context, cycle fwk.CycleState, pod *core
 	if err != nil {
 		return nil, failed(ctx, pod, err)
 	}
+	p.keepAttempt(pod, s, "")
 	_, status := p.makeRoom(ctx, pod, s)
 	return nil, status
 }

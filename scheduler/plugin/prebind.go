@@ -10,6 +10,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -77,6 +78,7 @@ func (p *Plugin) PreBind(ctx context.Context, cycle fwk.CycleState, pod *corev1.
 		}
 		p.giveBack(&s.claims[i], group, true)
 	}
+	p.engine.attempts.forget(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 	return nil
 }
 

@@ -19,7 +19,7 @@ import (
 // searches: the scheduler runs it alone and without a time limit. It never
 // narrows the nodes down either: nodes that are left out would be reported as
 // refused for good, and Filter would not see which claims stand in the way.
-func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, _ []fwk.NodeInfo) (result *fwk.PreFilterResult, status *fwk.Status) {
 	if !p.enabled || p.resizing(pod) {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
@@ -28,6 +28,11 @@ func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev
 	// extension points have nothing to do.
 	s := &podState{special: -1, perNode: map[string]*nodeResult{}, timed: p.engine.timesNodes()}
 	cycle.Write(stateKey, s)
+	defer func() {
+		if !status.IsSuccess() && !status.IsSkip() {
+			p.keepAttempt(pod, s, status.Message())
+		}
+	}()
 	group, err := joinGroup(cycle, pod, s)
 	if err != nil {
 		return nil, failed(ctx, pod, err)

@@ -13,11 +13,10 @@ import (
 	"github.com/dray-dev/dray/allocator"
 )
 
-// What a failure may cost. An explanation takes several times as long as the
-// search that failed, so only the first nodes of a cycle get one, with few steps
-// each; the rest are told what upstream says.
+// What a failure may cost: each problem that nodes pose is judged once, with few
+// steps, and each reason that comes of it is explained in full once, for the endpoint.
 const (
-	explainedNodes   = 64
+	explainedReasons = 64
 	explanationSteps = 1 << 11
 )
 
@@ -60,26 +59,44 @@ const noRoom = "cannot allocate all claims"
 // thing is in the way.
 func (p *Plugin) whyNot(ctx context.Context, s *podState, node *corev1.Node, claims []*resourceapi.ResourceClaim) (string, cause) {
 	explainer, ok := s.allocator.(*allocator.Allocator)
-	if !ok || p.args.Reasons == ReasonsUpstream || !s.mayExplain() {
+	if !ok || p.args.Reasons == ReasonsUpstream {
 		return noRoom, causeUnexplained
 	}
-	explanation, err := explainer.Explain(ctx, node, claims)
-	if err != nil || explanation.Fits {
+	verdict, ok, err := explainer.Why(ctx, node, claims)
+	if err != nil || !ok {
 		return noRoom, causeUnexplained
 	}
-	why := causeUnexplained
-	if explanation.First != nil {
-		why = cause(explanation.First.Binding.Cause)
-	}
-	return strings.Replace(explanation.Reason(), "claim "+specialName, specialSubject, 1), why
+	reason := strings.Replace(verdict.Reason, "claim "+specialName, specialSubject, 1)
+	p.exemplify(ctx, s, node, claims, reason)
+	return reason, cause(verdict.Cause)
 }
 
-// mayExplain counts the explanations of a cycle.
-func (s *podState) mayExplain() bool {
+// exemplify explains the node in full, if it is the first of the cycle with the
+// reason.
+func (p *Plugin) exemplify(ctx context.Context, s *podState, node *corev1.Node, claims []*resourceapi.ResourceClaim, reason string) {
+	if *p.args.ExplainAddress == "" {
+		return // nobody can ask
+	}
+	s.mu.Lock()
+	_, known := s.examples[reason]
+	first := !known && len(s.examples) < explainedReasons
+	if first {
+		if s.examples == nil {
+			s.examples = map[string]*allocator.Explanation{}
+		}
+		s.examples[reason] = nil // others need not
+	}
+	s.mu.Unlock()
+	if !first {
+		return
+	}
+	explanation, err := s.allocator.(*allocator.Allocator).Explain(ctx, node, claims)
+	if err != nil || explanation.Fits {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.explained++
-	return s.explained <= explainedNodes
+	s.examples[reason] = explanation
 }
 
 // specialSubject is what a special claim is called in reasons: its name means

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/dray-dev/dray/allocator"
 )
 
 // stateKey is where the plugin keeps its state of a cycle.
@@ -44,7 +46,10 @@ type podState struct {
 	// unavailable has the allocated claims that some node could not use.
 	unavailable sets.Set[int]
 	perNode     map[string]*nodeResult
-	explained   int // how many nodes were asked why claims do not fit
+	// refusals are the nodes that were refused, and examples has an explanation for
+	// each of the reasons that a search has led to, up to explainedReasons.
+	refusals []nodeRefusal
+	examples map[string]*allocator.Explanation
 }
 
 // podClaim is one claim of a pod.

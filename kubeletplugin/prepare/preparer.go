@@ -25,7 +25,8 @@ type Options struct {
 	CDI   *cdi.Dir
 	// BootID differs after each boot of the machine (hardware.BootID).
 	BootID string
-	// Hardware returns the hardware as it is when it is called.
+	// Hardware returns the hardware as it is when it is called. With an error nothing
+	// is prepared, so what discovery says of single devices is not one.
 	Hardware func(ctx context.Context) (*hardware.Node, error)
 	// RollbackTimeout is how long a call that fails may take to undo what it did,
 	// after its context has ended; DefaultRollbackTimeout if it is 0.

@@ -96,3 +96,42 @@ func TestWhatTookThePlaceOfOursIsNotOurs(t *testing.T) {
 		t.Errorf("the administrator's became %s", got)
 	}
 }
+
+// A prepare is killed before it wrote down what it made, and the machine boots again:
+// what an administrator makes in that place since is not the claim's.
+func TestAfterARebootNothingIsOurs(t *testing.T) {
+	w := newWorld(t, "dgx-h100")
+	var log []string
+	w.killAt(8, &log)
+	if survived, _ := w.survives(w.prepare(claim("a", nil, "main=gpu-4-mig-1g10gb-19-0"))); survived {
+		t.Fatalf("it was not killed: %q", log)
+	}
+	if got := w.gpus(); !strings.Contains(got, "1g.10gb at 0") {
+		t.Fatalf("killed before %q: %s", log[8], got)
+	}
+	w.machine.reboot()
+	w.boot++
+	w.byAdministrator("gpu-4-mig-1g10gb-19-0")
+	w.must(start)
+	if got := w.state(); !strings.Contains(got, "MIG-admin") || strings.Contains(got, "started") {
+		t.Errorf("after the start: %s", got)
+	}
+}
+
+// An administrator is faster by a moment.
+func TestWhatCameBetweenPlanAndChangeStays(t *testing.T) {
+	w := newWorld(t, "dgx-h100")
+	w.machine.fail = func(call string) error {
+		if call == "CreateGPUInstanceAt" {
+			w.byAdministrator("gpu-4-mig-1g10gb-19-0")
+		}
+		return nil
+	}
+	if _, err := w.process().Prepare(t.Context(), claim("a", nil, "main=gpu-4-mig-1g10gb-19-0")); !errors.Is(err, hardware.ErrGPUInsufficientResources) {
+		t.Errorf("prepare: %v", err)
+	}
+	w.machine.fail = nil
+	if got := w.gpus(); !strings.Contains(got, "MIG-admin") || len(w.claims()) > 0 {
+		t.Errorf("left: %s", w.state())
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	resourceapi "k8s.io/api/resource/v1"
 
+	"github.com/dray-dev/dray/kubeletplugin/checkpoint"
 	"github.com/dray-dev/dray/kubeletplugin/internal/atomicfile"
 	"github.com/dray-dev/dray/kubeletplugin/prepare"
 )
@@ -132,6 +133,31 @@ func TestAPrepareCanBeKilledAnywhere(t *testing.T) {
 			if n != 27 {
 				t.Errorf("a prepare has %d steps, not 27: %q", n, log)
 			}
+			return
+		}
+	}
+}
+
+// For most claims nothing changes but the files, so that nothing on the machine tells
+// how far a killed prepare came.
+func TestAPrepareThatChangesNothingCanBeKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	c := claim("a", nil, "main=gpu-0")
+	for n := 0; ; n++ {
+		w := newWorld(t, "dgx-h100")
+		var log []string
+		w.killAt(n, &log)
+		survived, err := w.survives(w.prepare(c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.must(w.prepare(c))
+		if claims := w.claims(); len(claims) != 1 || claims[0].State != checkpoint.Completed {
+			t.Errorf("killed before step %d, and repeated: %+v", n, claims)
+		}
+		w.must(start, w.unprepare(c))
+		sameState(t, fmt.Sprintf("killed before step %d, repeated and given back", n), "", w.state())
+		if survived {
 			return
 		}
 	}

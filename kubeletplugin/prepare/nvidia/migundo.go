@@ -11,7 +11,7 @@ import (
 
 // Undo destroys the partition if it is ours, and switches MIG mode off after the
 // last one.
-func (k *migKind) Undo(ctx context.Context, plan *migPlan, outcome *migOutcome, rebooted bool, others []migPlan) error {
+func (k *migKind) Undo(ctx context.Context, plan *migPlan, outcome *migOutcome, rebooted bool, _ []migPlan) error {
 	if plan.Existing {
 		return nil
 	}
@@ -23,13 +23,13 @@ func (k *migKind) Undo(ctx context.Context, plan *migPlan, outcome *migOutcome, 
 		return err
 	}
 	defer done()
-	if err := k.undoOn(ctx, gpu, plan, outcome, rebooted, others); !isGone(err) {
+	if err := k.undoOn(ctx, gpu, plan, outcome, rebooted); !isGone(err) {
 		return err
 	}
 	return nil
 }
 
-func (k *migKind) undoOn(ctx context.Context, gpu hardware.GPUDevice, plan *migPlan, outcome *migOutcome, rebooted bool, others []migPlan) error {
+func (k *migKind) undoOn(ctx context.Context, gpu hardware.GPUDevice, plan *migPlan, outcome *migOutcome, rebooted bool) error {
 	if !rebooted {
 		ours, err := k.findOurs(gpu, plan, outcome)
 		if err != nil {
@@ -41,12 +41,11 @@ func (k *migKind) undoOn(ctx context.Context, gpu hardware.GPUDevice, plan *migP
 			}
 		}
 	}
-	isBeside := func(other migPlan) bool { return other.UUID == plan.UUID && !other.Existing }
-	if !plan.SwitchMode || slices.ContainsFunc(others, isBeside) {
+	if !plan.SwitchMode {
 		return nil
 	}
 	left, err := instances(gpu)
-	if err != nil || len(left) > 0 { // an administrator's: now they have the mode
+	if err != nil || len(left) > 0 { // of other claims, or an administrator's, who has the mode now
 		return err
 	}
 	return k.giveBackMIGMode(ctx, gpu, false)

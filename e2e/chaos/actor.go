@@ -37,6 +37,8 @@ type nodeState struct {
 	missing, tainted map[int]bool
 	noSlice          bool
 	cordoned         bool
+	// Generations of the two slices of partitions.
+	counters, parts int64
 }
 
 const (
@@ -82,7 +84,7 @@ func (a *actor) build(ctx context.Context) error {
 		return err
 	}
 	for i := range a.options.Nodes {
-		state := &nodeState{name: nodeName(i), generation: 1, missing: map[int]bool{}, tainted: map[int]bool{}}
+		state := &nodeState{name: nodeName(i), generation: 1, counters: 1, parts: 1, missing: map[int]bool{}, tainted: map[int]bool{}}
 		a.nodes = append(a.nodes, state)
 		if err := a.addNode(ctx, state); err != nil {
 			return err
@@ -102,8 +104,12 @@ func (a *actor) addNode(ctx context.Context, state *nodeState) error {
 	if _, err := a.client.CoreV1().Nodes().Update(ctx, made, metav1.UpdateOptions{}); err != nil {
 		return err
 	}
-	_, err = a.client.ResourceV1().ResourceSlices().Create(ctx, a.slice(state), metav1.CreateOptions{})
-	return err
+	for _, slice := range append(partSlices(state.name, 1, 1), a.slice(state), nicSlice(state.name)) {
+		if _, err := a.client.ResourceV1().ResourceSlices().Create(ctx, slice, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *actor) slice(state *nodeState) *resourceapi.ResourceSlice {
@@ -152,8 +158,10 @@ func (a *actor) step(ctx context.Context) error {
 		return a.withPod(pending, func(name string) error { return a.loseGenerated(ctx, name) })
 	case n < 82:
 		return a.touch(ctx)
-	case n < 94:
+	case n < 90:
 		return a.changeSlice(ctx, a.nodes[a.rand.IntN(len(a.nodes))])
+	case n < 95:
+		return a.renewParts(ctx, a.nodes[a.rand.IntN(len(a.nodes))])
 	default:
 		return a.cordon(ctx, a.nodes[a.rand.IntN(len(a.nodes))])
 	}
@@ -302,13 +310,30 @@ func (a *actor) publish(ctx context.Context, state *nodeState) error {
 		_, err := slices.Create(ctx, wanted, metav1.CreateOptions{})
 		return err
 	}
-	found, err := slices.Get(ctx, wanted.Name, metav1.GetOptions{})
+	return a.replace(ctx, wanted)
+}
+
+// replace makes a slice that is there the one that is wanted.
+func (a *actor) replace(ctx context.Context, wanted *resourceapi.ResourceSlice) error {
+	found, err := a.client.ResourceV1().ResourceSlices().Get(ctx, wanted.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	found.Spec = wanted.Spec
-	_, err = slices.Update(ctx, found, metav1.UpdateOptions{})
+	_, err = a.client.ResourceV1().ResourceSlices().Update(ctx, found, metav1.UpdateOptions{})
 	return err
+}
+
+// renewParts publishes the partitions of a node in a new generation, one slice a
+// step: in between the pool is incomplete, and none of it can be used.
+func (a *actor) renewParts(ctx context.Context, state *nodeState) error {
+	if state.parts < state.counters {
+		state.parts = state.counters
+		return a.replace(ctx, partSlices(state.name, state.counters, state.parts)[1])
+	}
+	state.counters++
+	a.journal.note("partitions of %s: generation %d begins", state.name, state.counters)
+	return a.replace(ctx, partSlices(state.name, state.counters, state.parts)[0])
 }
 
 func (a *actor) cordon(ctx context.Context, state *nodeState) error {
@@ -324,6 +349,11 @@ func (a *actor) restore(ctx context.Context) error {
 	for _, state := range a.nodes {
 		if err := a.restoreSlice(ctx, state); err != nil {
 			return err
+		}
+		if state.parts < state.counters {
+			if err := a.renewParts(ctx, state); err != nil {
+				return err
+			}
 		}
 		if state.cordoned {
 			if err := a.cordon(ctx, state); err != nil {

@@ -15,8 +15,9 @@
 // # What must hold
 //
 //  1. No device is given out twice: at each resourceVersion of each ResourceClaim, a
-//     device is allocated to one claim at most, and an allocation changes only by
-//     going away (witness.go, which watches all of them).
+//     device is allocated to one claim at most, partitions do not draw more than
+//     there is of a counter, nor shares more than a capacity, and an allocation
+//     changes only by going away (witness.go, which watches all of them).
 //  2. A pod that is bound has its devices: its claims are allocated on its node and
 //     reserved for it (keeper.go, which looks at each bound pod before it ends).
 //  3. Every pod that could be placed is. When the disturbances end, pods end one

@@ -179,7 +179,7 @@ func serves(claim *resourceapi.ResourceClaim, pod *corev1.Pod) error {
 		return errors.New("is not reserved for it")
 	}
 	for _, d := range devicesOf(claim) {
-		if d.driver == gpuDriver && d.pool != pod.Spec.NodeName {
+		if d.driver != fabricDriver && d.pool != pod.Spec.NodeName {
 			return fmt.Errorf("has %s of another node", d)
 		}
 	}

@@ -50,7 +50,7 @@ func classes() []*resourceapi.DeviceClass {
 	}
 	gpu := class(gpuClass, gpuDriver)
 	gpu.Spec.ExtendedResourceName = ptr.To(extendedGPU)
-	return []*resourceapi.DeviceClass{gpu, class(fabricClass, fabricDriver)}
+	return []*resourceapi.DeviceClass{gpu, class(fabricClass, fabricDriver), class(partClass, partDriver), class(nicClass, nicDriver)}
 }
 
 // model alternates, so that selectors have something to tell apart on each node.
@@ -135,12 +135,18 @@ func templates() map[string]resourceapi.ResourceClaimSpec {
 		"pair":    pair,
 		"either":  either,
 		"port":    claimOf(exactly(gpuClass, 1, ""), exactly(fabricClass, 1, "")),
+		"whole":   claimOf(partOf(8)),
+		"half":    claimOf(partOf(4)),
+		"quarter": claimOf(partOf(2)),
+		"share":   claimOf(shareOf(3)),
+		"mixed":   claimOf(exactly(gpuClass, 1, "b"), shareOf(4), partOf(2)),
 	}
 }
 
 // templateNames in the order in which they are drawn from; common ones are there
 // more often.
-var templateNames = []string{"one", "one", "one", "model-a", "model-a", "quad", "pair", "pair", "either", "port"}
+var templateNames = []string{"one", "one", "one", "model-a", "model-a", "quad", "pair", "pair", "either", "port",
+	"whole", "half", "half", "quarter", "quarter", "share", "share", "mixed", "mixed"}
 
 func pod(name string) *corev1.Pod {
 	return &corev1.Pod{

@@ -12,6 +12,8 @@ type Options struct {
 	// when they have gone on that long, whichever is first.
 	Kills    int
 	Duration time.Duration
+	// Aftermath is how long the disturbances go on after the last kill.
+	Aftermath time.Duration
 	// Nodes and DevicesPerNode are the size of the cluster; FabricDevices can be
 	// used from every node.
 	Nodes, DevicesPerNode, FabricDevices int
@@ -33,7 +35,7 @@ type Options struct {
 // Defaults is a run of about a minute.
 func Defaults() Options {
 	return Options{
-		Seed: 1, Kills: 25, Duration: 45 * time.Second,
+		Seed: 1, Kills: 25, Duration: 45 * time.Second, Aftermath: 8 * time.Second,
 		Nodes: 12, DevicesPerNode: 8, FabricDevices: 6, Alive: 120,
 		Patience: 45 * time.Second,
 		Progress: io.Discard,

@@ -127,27 +127,33 @@ func (r *run) random(sequence uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(r.options.Seed, sequence))
 }
 
-// disturb is the chaos: the actor acts, calls fail, the scheduler is killed.
+// disturb is the chaos: the actor acts, calls fail, the scheduler is killed. The last
+// scheduler lives on among it for a while: what it then has wrong in its memory no
+// restart repairs before it is looked at.
 func (r *run) disturb(ctx context.Context) error {
-	acting, stop := context.WithTimeout(ctx, r.options.Duration)
+	acting, stop := context.WithCancel(ctx)
 	defer stop()
 	acted := make(chan error, 1)
 	go func() {
 		err := r.actor.run(acting)
-		if err != nil {
-			stop()
-		}
+		stop()
 		acted <- err
 	}()
 	r.proxy.setFaulty(true)
+	killing, enough := context.WithTimeout(acting, r.options.Duration)
+	defer enough()
 	random := r.random(3)
-	for r.kills < r.options.Kills && acting.Err() == nil {
-		if err := r.killOnce(ctx, acting, random); err != nil {
+	for r.kills < r.options.Kills && killing.Err() == nil {
+		if err := r.killOnce(ctx, killing, random); err != nil {
 			return err
 		}
 	}
-	stop()
 	r.proxy.arm(nil)
+	select {
+	case <-time.After(r.options.Aftermath):
+	case <-acting.Done():
+	}
+	stop()
 	r.proxy.setFaulty(false)
 	if err := <-acted; err != nil {
 		return fmt.Errorf("the actor: %w", err)
@@ -160,7 +166,7 @@ const killWait = 8 * time.Second
 
 // killOnce kills the scheduler at a drawn call, starts it again, and looks at what
 // the API server has seen.
-func (r *run) killOnce(ctx, acting context.Context, random *rand.Rand) error {
+func (r *run) killOnce(ctx, killing context.Context, random *rand.Rand) error {
 	death := &kill{
 		writes: random.IntN(4) > 0, after: random.IntN(2) == 0,
 		how:  func() { _ = r.cluster.Kill(localcluster.Scheduler) },
@@ -180,7 +186,7 @@ func (r *run) killOnce(ctx, acting context.Context, random *rand.Rand) error {
 	case <-timer.C:
 		r.journal.note("the call did not come; another is drawn")
 		return nil
-	case <-acting.Done():
+	case <-killing.Done():
 		return nil
 	}
 	r.proxy.drain()

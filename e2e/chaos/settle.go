@@ -180,8 +180,8 @@ func (r *run) leftBehind(ctx context.Context) ([]string, error) {
 // once. A device that the scheduler believes to be in use shows as a pod that is not
 // placed.
 func (r *run) fill(ctx context.Context) (missing []string, err error) {
-	ask := func(name string, request resourceapi.DeviceRequest) error {
-		claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: claimOf(request)}
+	ask := func(name string, requests ...resourceapi.DeviceRequest) error {
+		claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: claimOf(requests...)}
 		if _, err := r.actor.client.ResourceV1().ResourceClaims(namespace).Create(ctx, claim, metav1.CreateOptions{}); err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func (r *run) fill(ctx context.Context) (missing []string, err error) {
 		return r.actor.create(ctx, p)
 	}
 	for i := range r.options.Nodes {
-		if err := ask(fmt.Sprintf("all-%d", i), exactly(gpuClass, int64(r.options.DevicesPerNode), "")); err != nil {
+		if err := ask(fmt.Sprintf("all-%d", i), exactly(gpuClass, int64(r.options.DevicesPerNode), ""), partOf(partUnits), shareOf(nicUnits)); err != nil {
 			return nil, err
 		}
 	}

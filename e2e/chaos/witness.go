@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// device is a device of the cluster.
+// device is a device of the cluster, or one share of it.
 type device struct{ driver, pool, name string }
 
 func (d device) String() string { return d.driver + "/" + d.pool + "/" + d.name }
@@ -30,9 +30,10 @@ type witness struct {
 	advanced *sync.Cond // after each event
 	claims   map[types.UID]*seen
 	owner    map[device]types.UID
-	seenMark string // value of the marker claim
-	versions int    // of claims that were looked at
-	given    int    // allocations that were made
+	drawn    map[amount]int64 // by all claims together
+	seenMark string           // value of the marker claim
+	versions int              // of claims that were looked at
+	given    int              // allocations that were made
 	twice    map[string]bool
 	changed  []string
 	broken   error // of the watch, after which nothing is known
@@ -43,6 +44,7 @@ type seen struct {
 	name    string
 	version string
 	devices []device
+	draws   map[amount]int64
 	// reserved is for how many it is.
 	reserved int
 }
@@ -54,7 +56,7 @@ const (
 )
 
 func startWitness(ctx context.Context, client kubernetes.Interface, journal *journal) (*witness, error) {
-	w := &witness{client: client, journal: journal, claims: map[types.UID]*seen{}, owner: map[device]types.UID{}, twice: map[string]bool{}}
+	w := &witness{client: client, journal: journal, claims: map[types.UID]*seen{}, owner: map[device]types.UID{}, drawn: map[amount]int64{}, twice: map[string]bool{}}
 	w.advanced = sync.NewCond(&w.mu)
 	marker := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: markerName}, Spec: claimOf(exactly(gpuClass, 1, ""))}
 	if _, err := client.ResourceV1().ResourceClaims(namespace).Create(ctx, marker, metav1.CreateOptions{}); err != nil {
@@ -107,7 +109,7 @@ func (w *witness) see(claim *resourceapi.ResourceClaim, deleted bool) {
 	if claim.Name == markerName {
 		w.seenMark = claim.Annotations[markerKey]
 	}
-	now := &seen{name: claim.Name, version: claim.ResourceVersion, reserved: len(claim.Status.ReservedFor), devices: devicesOf(claim)}
+	now := &seen{name: claim.Name, version: claim.ResourceVersion, reserved: len(claim.Status.ReservedFor), devices: devicesOf(claim), draws: draws(claim)}
 	before := w.claims[claim.UID]
 	if before == nil {
 		before = &seen{}
@@ -116,6 +118,9 @@ func (w *witness) see(claim *resourceapi.ResourceClaim, deleted bool) {
 		if w.owner[d] == claim.UID {
 			delete(w.owner, d)
 		}
+	}
+	for of, units := range before.draws {
+		w.drawn[of] -= units
 	}
 	if deleted {
 		delete(w.claims, claim.UID)
@@ -140,6 +145,13 @@ func (w *witness) see(claim *resourceapi.ResourceClaim, deleted bool) {
 		}
 		w.owner[d] = claim.UID
 	}
+	for of, units := range now.draws {
+		w.drawn[of] += units
+		if w.drawn[of] > of.limit() {
+			w.twice[fmt.Sprintf("with claim %s's version %s, claims have %d of the %d units of %s in pool %s",
+				now.name, now.version, w.drawn[of], of.limit(), of.driver, of.pool)] = true
+		}
+	}
 }
 
 func devicesOf(claim *resourceapi.ResourceClaim) []device {
@@ -148,7 +160,7 @@ func devicesOf(claim *resourceapi.ResourceClaim) []device {
 	}
 	var devices []device
 	for _, result := range claim.Status.Allocation.Devices.Results {
-		devices = append(devices, device{result.Driver, result.Pool, result.Device})
+		devices = append(devices, device{result.Driver, result.Pool, result.Device + share(result.ShareID)})
 	}
 	return devices
 }

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 func newJournal(t *testing.T) *journal {
@@ -36,8 +38,14 @@ func version(t *testing.T, number int, text string) (claim *resourceapi.Resource
 	if names := strings.Fields(devices); len(names) > 0 {
 		claim.Status.Allocation = &resourceapi.AllocationResult{}
 		for _, name := range names {
-			claim.Status.Allocation.Devices.Results = append(claim.Status.Allocation.Devices.Results,
-				resourceapi.DeviceRequestAllocationResult{Driver: gpuDriver, Pool: "node", Device: name})
+			result := resourceapi.DeviceRequestAllocationResult{Driver: gpuDriver, Pool: "node", Device: name}
+			if strings.HasPrefix(name, "part-") {
+				result.Driver = partDriver
+			} else if units, ok := strings.CutPrefix(name, "nic="); ok {
+				result.Driver, result.Device, result.ShareID = nicDriver, "nic", ptr.To(types.UID(uid))
+				result.ConsumedCapacity = map[resourceapi.QualifiedName]resource.Quantity{bandwidth: resource.MustParse(units)}
+			}
+			claim.Status.Allocation.Devices.Results = append(claim.Status.Allocation.Devices.Results, result)
 		}
 	}
 	return claim, deleted
@@ -60,9 +68,15 @@ func TestTheWitnessSeesEveryDeviceThatIsGivenOutTwice(t *testing.T) {
 		"another version of the same":        {[]string{"a: x", "a: x"}, 0, 0, 1},
 		"other devices without giving back":  {[]string{"a: x", "a: y"}, 0, 1, 1},
 		"and then the old one is free again": {[]string{"a: x", "a: y", "b: x"}, 0, 1, 2},
+		"partitions that fit together":       {[]string{"a: part-4-0", "b: part-2-2 part-2-3"}, 0, 0, 2},
+		"partitions that overlap":            {[]string{"a: part-4-0", "b: part-8-0"}, 1, 0, 2},
+		"a partition after another":          {[]string{"a: part-4-0", "a:", "b: part-8-0"}, 0, 0, 1},
+		"shares that fit":                    {[]string{"a: nic=4", "b: nic=6"}, 0, 0, 2},
+		"shares that do not":                 {[]string{"a: nic=4", "b: nic=7"}, 1, 0, 2},
+		"a share of a claim that is gone":    {[]string{"a: nic=4", "-a: nic=4", "b: nic=7"}, 0, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &witness{journal: newJournal(t), claims: map[types.UID]*seen{}, owner: map[device]types.UID{}, twice: map[string]bool{}}
+			w := &witness{journal: newJournal(t), claims: map[types.UID]*seen{}, owner: map[device]types.UID{}, drawn: map[amount]int64{}, twice: map[string]bool{}}
 			w.advanced = sync.NewCond(&w.mu)
 			for i, text := range test.versions {
 				w.see(version(t, i, text))

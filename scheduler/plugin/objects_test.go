@@ -21,8 +21,9 @@ const testNamespace = "default"
 //
 //	node NAME [declares=FEATURE] [extended=RESOURCE:COUNT]
 //	class NAME [resource=RESOURCE] [driver=D]
-//	slice NODE [driver=D] devices=A,B [conditions=C] [failures=F] [shared] [skips]
-//	claim NAME [CLASS[*COUNT]]... [first=CLASS,CLASS] [on=NODE:DEVICE] [for=POD,POD] [owner=POD] [strange]
+//	slice NODE [driver=D] devices=A,B [conditions=C] [failures=F] [shared] [skips] [taint=KEY] [memory=QUANTITY]
+//	rule NAME pool=POOL taint=KEY
+//	claim NAME [CLASS[*COUNT]]... [first=CLASS,CLASS] [on=NODE:DEVICE] [for=POD,POD] [owner=POD] [strange] [admin] [tolerates=KEY] [memory=QUANTITY]
 //	pod NAME [claims=A,B] [group=G] [extended=RESOURCE:COUNT,...] [init=RESOURCE:COUNT]
 //	group NAME [claims=A,B]
 //
@@ -48,6 +49,8 @@ func parseObjects(t testing.TB, text string) objects {
 			o.claims = append(o.claims, parseClaim(t, words[1], f))
 		case "pod":
 			o.pods = append(o.pods, parsePod(t, words[1], f))
+		case "rule":
+			o.rules = append(o.rules, parseRule(words[1], f))
 		case "group":
 			o.groups = append(o.groups, parseGroup(words[1], f))
 		default:
@@ -138,9 +141,27 @@ func parseSlice(node string, f fields) *resourceapi.ResourceSlice {
 			shared := true
 			device.AllowMultipleAllocations = &shared
 		}
+		if key := f.values["taint"]; key != "" {
+			device.Taints = []resourceapi.DeviceTaint{{Key: key, Effect: resourceapi.DeviceTaintEffectNoSchedule}}
+		}
+		if memory := f.values["memory"]; memory != "" {
+			device.Capacity = map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse(memory)}}
+		}
 		slice.Spec.Devices = append(slice.Spec.Devices, device)
 	}
 	return slice
+}
+
+// parseRule taints all devices of a pool.
+func parseRule(name string, f fields) *resourceapi.DeviceTaintRule {
+	pool := f.values["pool"]
+	return &resourceapi.DeviceTaintRule{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: resourceapi.DeviceTaintRuleSpec{
+			DeviceSelector: &resourceapi.DeviceTaintSelector{Pool: &pool},
+			Taint:          resourceapi.DeviceTaint{Key: f.values["taint"], Effect: resourceapi.DeviceTaintEffectNoSchedule},
+		},
+	}
 }
 
 func parseClaim(t testing.TB, name string, f fields) *resourceapi.ResourceClaim {
@@ -148,12 +169,25 @@ func parseClaim(t testing.TB, name string, f fields) *resourceapi.ResourceClaim 
 	claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: name, UID: types.UID("uid-" + name)}}
 	requests := &claim.Spec.Devices.Requests
 	for _, word := range f.words {
+		if word == "admin" {
+			continue
+		}
 		class, count, _ := strings.Cut(word, "*")
 		exactly := &resourceapi.ExactDeviceRequest{DeviceClassName: class, AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1}
 		if n, err := strconv.ParseInt(count, 10, 64); err == nil {
 			exactly.Count = n
 		}
 		request := resourceapi.DeviceRequest{Name: fmt.Sprintf("r%d", len(*requests)), Exactly: exactly}
+		if f.has("admin") {
+			admin := true
+			exactly.AdminAccess = &admin
+		}
+		if key := f.values["tolerates"]; key != "" {
+			exactly.Tolerations = []resourceapi.DeviceToleration{{Key: key, Operator: resourceapi.DeviceTolerationOpExists}}
+		}
+		if memory := f.values["memory"]; memory != "" {
+			exactly.Capacity = &resourceapi.CapacityRequirements{Requests: map[resourceapi.QualifiedName]resource.Quantity{"memory": resource.MustParse(memory)}}
+		}
 		if class == "strange" {
 			request.Exactly = nil
 		}

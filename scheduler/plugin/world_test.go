@@ -131,6 +131,7 @@ type objects struct {
 	nodes   []*corev1.Node
 	classes []*resourceapi.DeviceClass
 	slices  []*resourceapi.ResourceSlice
+	rules   []*resourceapi.DeviceTaintRule
 	claims  []*resourceapi.ResourceClaim
 	pods    []*corev1.Pod
 	groups  []*schedulingapi.PodGroup
@@ -206,6 +207,10 @@ func (w *world) create(begin objects) {
 	}
 	for _, slice := range begin.slices {
 		_, err := w.api.ResourceV1().ResourceSlices().Create(w.ctx, slice, metav1.CreateOptions{})
+		w.check(err)
+	}
+	for _, rule := range begin.rules {
+		_, err := w.api.ResourceV1().DeviceTaintRules().Create(w.ctx, rule, metav1.CreateOptions{})
 		w.check(err)
 	}
 	for _, claim := range begin.claims {

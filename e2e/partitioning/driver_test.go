@@ -31,6 +31,8 @@ func (c *clock) After(d time.Duration) <-chan time.Time {
 type device struct {
 	name string
 	gpu  hardware.PCIAddress
+	// whole is the name of the whole GPU, attribute the value of profile, if any.
+	whole, attribute string
 	// profile is of a partition and of a virtual GPU that one backs, kind of a virtual
 	// GPU; a whole GPU has neither.
 	profile *hardware.MIGProfile
@@ -46,7 +48,8 @@ var vgpuName = regexp.MustCompile(`^gpu-(\d+)-vgpu-.+-(\d+)$`)
 // newDevice finds what a name stands for; profile is the device's attribute.
 func newDevice(node *hardware.Node, name, profile string) (*device, error) {
 	if found, ok := publish.FindNVIDIA(node, name); ok {
-		return &device{name: name, gpu: found.GPU.Address, profile: found.Profile, position: found.Placement.Start}, nil
+		return &device{name: name, gpu: found.GPU.Address, whole: wholeName(found.GPU), attribute: profile,
+			profile: found.Profile, position: found.Placement.Start}, nil
 	}
 	parts := vgpuName.FindStringSubmatch(name)
 	if parts == nil {
@@ -63,12 +66,14 @@ func newDevice(node *hardware.Node, name, profile string) (*device, error) {
 	if k < 0 {
 		return nil, fmt.Errorf("device %s: there is no type %s", name, profile)
 	}
-	d := &device{name: name, gpu: gpu.Address, kind: &gpu.VGPU.Types[k], position: position}
+	d := &device{name: name, gpu: gpu.Address, whole: wholeName(gpu), attribute: profile, kind: &gpu.VGPU.Types[k], position: position}
 	if p := slices.IndexFunc(migProfiles(gpu), func(p hardware.MIGProfile) bool { return p.ID == d.kind.MIGProfileID }); p >= 0 {
 		d.profile = &gpu.MIG.Profiles[p]
 	}
 	return d, nil
 }
+
+func wholeName(gpu *hardware.GPU) string { return fmt.Sprintf("gpu-%d", gpu.Minor) }
 
 func migProfiles(gpu *hardware.GPU) []hardware.MIGProfile {
 	if gpu.MIG == nil {

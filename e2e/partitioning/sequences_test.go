@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/structured/schedulerapi"
 
@@ -159,10 +158,18 @@ func (q *sequence) checkEmpty() error {
 	})
 }
 
-// claim allocates a random claim and prepares what it is given.
+// claim allocates a random claim and prepares what it is given. Sometimes it asks
+// for one device where none has a taint: if there is none, the hardware has none.
 func (q *sequence) claim() error {
 	claim, text := q.randomClaim()
 	v := q.views[q.random.IntN(len(q.views))]
+	single := q.random.IntN(8) == 0
+	var profile string
+	if single {
+		v, profile = q.views[0], q.profiles[q.random.IntN(len(q.profiles))]
+		claim, text = newClaim(), "one of "+profile
+		addRequest(claim, 1, selector("profile", profile))
+	}
 	ctx := context.Background()
 	state := schedulerapi.AllocatedState{AllocatedDevices: q.held}
 	a, err := v.inventory.NewAllocator(ctx, features, state, anyClass{}, v.slices, celCache)
@@ -175,6 +182,9 @@ func (q *sequence) claim() error {
 	}
 	if results == nil {
 		q.refused++
+		if single {
+			return q.checkNoneFits(profile)
+		}
 		return nil
 	}
 	var given []string
@@ -190,6 +200,33 @@ func (q *sequence) claim() error {
 	}
 	q.claims = append(q.claims, given)
 	q.given++
+	return nil
+}
+
+// checkNoneFits fails if the hardware would accept a device of the profile after
+// all: then the slices are stricter than it.
+func (q *sequence) checkNoneFits(profile string) error {
+	var state *engine.State
+	if err := q.driver.store.View(func(e *engine.Engine) error {
+		state = e.State().Clone()
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, name := range q.names {
+		d := q.devices[name]
+		if d.attribute != profile || q.held.Has(deviceID(name)) || q.held.Has(deviceID(d.whole)) {
+			continue // the engine does not know that nobody else may use a GPU that is held as a whole
+		}
+		now := *q.driver.clock
+		other, err := newDriver(q.node, state.Clone(), &now)
+		if err != nil {
+			return err
+		}
+		if other.prepare(d) == nil {
+			return fmt.Errorf("the hardware accepts %s, and the allocator says that none of %q is free", name, profile)
+		}
+	}
 	return nil
 }
 
@@ -211,9 +248,9 @@ func (q *sequence) free(i int) error {
 
 // randomClaim asks for devices of one to three profiles, or of any.
 func (q *sequence) randomClaim() (*resourceapi.ResourceClaim, string) {
-	claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim", Namespace: "default", UID: types.UID("claim")}}
+	claim := newClaim()
 	var text []string
-	for n := range 1 + q.random.IntN(5)/3*(1+q.random.IntN(2)) { // mostly one
+	for range 1 + q.random.IntN(5)/3*(1+q.random.IntN(2)) { // mostly one
 		var selectors []resourceapi.DeviceSelector
 		what := "anything"
 		if q.random.IntN(8) > 0 {
@@ -228,14 +265,23 @@ func (q *sequence) randomClaim() (*resourceapi.ResourceClaim, string) {
 			selectors = append(selectors, selector("parentUUID", q.uuids[gpu]))
 			what += fmt.Sprintf(" on GPU %d", gpu)
 		}
-		exactly := &resourceapi.ExactDeviceRequest{
-			DeviceClassName: "any", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: int64(1 + q.random.IntN(4)/3),
-			Selectors: selectors,
-		}
-		claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, resourceapi.DeviceRequest{Name: fmt.Sprintf("r%d", n), Exactly: exactly})
-		text = append(text, fmt.Sprintf("%d of %s", exactly.Count, what))
+		count := 1 + q.random.IntN(4)/3
+		addRequest(claim, count, selectors...)
+		text = append(text, fmt.Sprintf("%d of %s", count, what))
 	}
 	return claim, strings.Join(text, ", ")
+}
+
+func newClaim() *resourceapi.ResourceClaim {
+	return &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim", Namespace: "default", UID: "claim"}}
+}
+
+func addRequest(claim *resourceapi.ResourceClaim, count int, selectors ...resourceapi.DeviceSelector) {
+	claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, resourceapi.DeviceRequest{
+		Name: fmt.Sprintf("r%d", len(claim.Spec.Devices.Requests)),
+		Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: "any", Selectors: selectors,
+			AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: int64(count)},
+	})
 }
 
 // selector is for a value of an attribute that not every device has.

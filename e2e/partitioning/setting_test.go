@@ -24,8 +24,10 @@ type setting struct {
 	name  string
 	node  *hardware.Node
 	state *engine.State
-	// devices by name, and the values of their attribute profile, "" for whole GPUs.
+	// devices by name, the names, and the values of their attribute profile, "" for
+	// whole GPUs.
 	devices  map[string]*device
+	names    []string
 	profiles []string
 	uuids    []string // of the GPUs
 	views    []view
@@ -140,7 +142,7 @@ func newSetting(name string, node *hardware.Node, e *engine.Engine) (*setting, e
 			if err != nil {
 				return nil, err
 			}
-			s.devices[d.name] = d
+			s.devices[d.name], s.names = d, append(s.names, d.name)
 			if !slices.Contains(s.profiles, profile) {
 				s.profiles = append(s.profiles, profile)
 			}

@@ -182,6 +182,25 @@ func TestEventsAreKeptUpToANumber(t *testing.T) {
 	}
 }
 
+// No machine of hwsim has such a type.
+func TestATypeThatCannotBeMixedIsNotSupportedAmongMixedSizes(t *testing.T) {
+	gpu := hardware.GPU{UUID: "GPU-1", VGPU: &hardware.VGPU{MixedSize: true, Types: []hardware.VGPUType{
+		{ID: 1, Name: "half", FramebufferBytes: 2, MaxInstances: 2, MaxMixed: 2, MIGProfileID: -1},
+		{ID: 2, Name: "third", FramebufferBytes: 1, MaxInstances: 3, MIGProfileID: -1},
+	}}}
+	node := &hardware.Node{GPUDriver: &hardware.GPUDriver{}, GPUs: []hardware.GPU{gpu}}
+	e := open(t, node, engine.New(node), newClock())
+	if err := e.CreateVGPU(gpu.Address, 0, 2, engine.AnySlot); !errors.Is(err, hardware.ErrGPUNotSupported) {
+		t.Errorf("a third: %v", err)
+	}
+	if err := e.CreateVGPU(gpu.Address, 0, 1, engine.AnySlot); err != nil {
+		t.Errorf("a half: %v", err)
+	}
+	if ids, err := e.CreatableVGPUTypes(gpu.Address); err != nil || len(ids) != 1 || ids[0] != 1 {
+		t.Errorf("creatable are %v (%v)", ids, err)
+	}
+}
+
 func TestAStateThatBreaksItsPromisesIsNotOpened(t *testing.T) {
 	m, err := machine.Load("a100-vgpu")
 	if err != nil {
@@ -247,6 +266,11 @@ func TestAStateThatBreaksItsPromisesIsNotOpened(t *testing.T) {
 		"one backed by nothing": func(s *engine.State) {
 			partitioned(s)
 			s.GPUs[0].VGPU.Active = []engine.VirtualGPU{{VF: 0, Type: 476, GPUInstance: 1}}
+		},
+		"one backed by an instance of another profile": func(s *engine.State) {
+			partitioned(s)
+			s.GPUs[0].MIG.Instances = []engine.GPUInstance{instance(1, 9, 0, 4)}
+			s.GPUs[0].VGPU.Active = []engine.VirtualGPU{{VF: 0, Type: 477, GPUInstance: 1}}
 		},
 		"one function twice": func(s *engine.State) {
 			s.GPUs[0].VGPU.Active = []engine.VirtualGPU{{VF: 0, Type: 471, Slot: 1, GPUInstance: -1}, {VF: 0, Type: 471, GPUInstance: -1}}

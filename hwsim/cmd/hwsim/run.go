@@ -103,6 +103,9 @@ func (o *runOptions) run(out io.Writer, args []string) error {
 		if nodes[i], err = state.Open(dir); err != nil {
 			return err
 		}
+		if err := state.Connect(folders[0], nodes[i]); err != nil {
+			return err
+		}
 	}
 	if played != nil && len(folders) > 1 {
 		return usageError{fmt.Errorf("a scenario is of one node: give the folder of one below %s", o.dir)}

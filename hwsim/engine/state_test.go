@@ -66,6 +66,41 @@ func TestAStateIsTheSameAfterJSON(t *testing.T) {
 	})
 }
 
+// Calls change lists in place, so a copy that shared one would change with them.
+func TestACopyOfAStateSharesNothing(t *testing.T) {
+	m, err := machine.Load("a100-vgpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := m.Instantiate(machine.Identity{Name: "node-a", Seed: 1}).Nodes[0].Hardware
+	e := open(t, node, engine.New(node), newClock())
+	first, second := node.GPUs[0].Address, node.GPUs[1].Address
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(e.SetMIGMode(second, true))
+	must(e.Reset(second))
+	instance, err := e.CreateGPUInstance(second, 9, nil)
+	must(err)
+	for range 2 {
+		must(e.CreateVGPU(first, len(e.State().GPUs[0].VGPU.Active), 471, engine.AnySlot))
+		_, err := e.CreateComputeInstance(second, instance, 0)
+		must(err)
+	}
+	must(e.InjectXID(first, 31, engine.Everywhere))
+	copied, before := e.State().Clone(), throughJSON(t, e.State())
+	must(e.DestroyVGPU(first, 0))
+	must(e.DestroyComputeInstance(second, instance, 0))
+	must(e.InjectXID(first, 31, engine.Everywhere))
+	must(e.SetMIGProcesses(second, instance, 1, 1))
+	if diff := cmp.Diff(before, copied, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("the copy changed (-before +after):\n%s", diff)
+	}
+}
+
 func throughJSON(t interface{ Fatal(...any) }, state *engine.State) *engine.State {
 	text, err := json.Marshal(state)
 	if err != nil {

@@ -38,7 +38,7 @@ func number(t *testing.T, name string, standard int) int {
 func TestLivesOfANode(t *testing.T) {
 	first, count := number(t, "DRAY_PREPARING_SEED", 1), number(t, "DRAY_PREPARING_LIVES", 6)
 	calls := 0
-	machines := []string{"dgx-h100", "rtx-pro-6000", "dgx-a100-40-mig"}
+	machines := []string{"two-gpus", "rtx-pro-6000", "dgx-a100-40-mig"}
 	for seed := first; seed < first+count; seed++ {
 		name := machines[seed%len(machines)]
 		passed := t.Run(fmt.Sprintf("seed=%d/%s", seed, name), func(t *testing.T) {

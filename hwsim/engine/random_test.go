@@ -48,6 +48,41 @@ func TestRandomCallsAgreeWithTheTwin(t *testing.T) {
 	})
 }
 
+// Of a made-up GPU one figure is scarce, so that nothing else hides it; instances come
+// and go, and little else happens.
+func TestNoFigureIsForgotten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		gpu := hardware.GPU{UUID: "GPU-1", Architecture: "Hopper", MIG: &hardware.MIG{Enabled: true, Pending: true}}
+		gpu.Address.Bus, gpu.NUMANode = 1, hardware.NoNUMANode
+		scarce := rapid.IntRange(0, 9).Draw(t, "scarce")
+		for n := range rapid.IntRange(1, 3).Draw(t, "profiles") {
+			p := hardware.MIGProfile{Name: fmt.Sprint("profile ", n), Kind: hardware.GPUInstanceProfileKind(n), ID: n, MaxInstances: 20}
+			p.MemorySlices = rapid.IntRange(1, 3).Draw(t, "memory slices") // 2 and 3 have IDs in common
+			amount := rapid.IntRange(1, 3).Draw(t, "amount")
+			r := &p.Resources
+			if scarce < 8 {
+				figures := []*int{&p.ComputeSlices, &r.Multiprocessors, &r.CopyEngines, &r.Decoders, &r.Encoders, &r.JPEGEngines, &r.OFAEngines, &p.MaxInstances}
+				*figures[scarce] = amount
+			} else if scarce == 8 {
+				r.MemoryBytes = uint64(amount)
+			}
+			for start := range 12 {
+				p.Placements = append(p.Placements, hardware.Placement{Start: start, Size: p.MemorySlices})
+			}
+			gpu.MIG.Profiles = append(gpu.MIG.Profiles, p)
+		}
+		node := &hardware.Node{GPUDriver: &hardware.GPUDriver{}, GPUs: []hardware.GPU{gpu}}
+		c := &caller{T: t, node: node, clock: newClock(), gpu: &node.GPUs[0], twin: newTwin(&node.GPUs[0])}
+		c.twin.pass(c.clock.now)
+		c.reopen(engine.New(node))
+		calls := []func(){c.create, c.create, c.create, c.destroy, c.wait}
+		for range rapid.IntRange(1, 30).Draw(t, "calls") {
+			calls[c.draw("call", 0, len(calls)-1)]()
+		}
+		c.freeAndRepeat()
+	})
+}
+
 // madeUpNode has one GPU with a random table of profiles and of virtual GPUs.
 func madeUpNode(t *rapid.T) *hardware.Node {
 	draw := func(what string, least, most int) int { return rapid.IntRange(least, most).Draw(t, what) }

@@ -3,13 +3,14 @@ package plugin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
-	"k8s.io/dynamic-resource-allocation/structured/schedulerapi"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 
 	"github.com/dray-dev/dray/allocator"
@@ -30,6 +31,8 @@ type engine struct {
 	metrics   *instruments
 	cycles    atomic.Int64 // that began
 	attempts  attempts
+	// ledger is nil if the manager always has to be asked.
+	ledger *ledger
 }
 
 func newEngine(features feature.Features, metrics *instruments) *engine {
@@ -51,7 +54,7 @@ type nodeAllocator interface {
 
 // newAllocator is one for the cluster as it is now.
 func (p *Plugin) newAllocator(ctx context.Context) (nodeAllocator, error) {
-	inUse, err := p.cluster.inUse(ctx)
+	taken, err := p.cluster.taken(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,15 +62,29 @@ func (p *Plugin) newAllocator(ctx context.Context) (nodeAllocator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.engine.allocator(ctx, p.args.Allocator, allocatorFeatures(p.features), inUse, p.manager.DeviceClasses(), slices)
+	return p.engine.allocator(ctx, p.args.Allocator, allocatorFeatures(p.features), taken, p.manager.DeviceClasses(), slices)
 }
 
-func (e *engine) allocator(ctx context.Context, name AllocatorName, features structured.Features, inUse schedulerapi.AllocatedState,
+func (e *engine) allocator(ctx context.Context, name AllocatorName, features structured.Features, taken taken,
 	classes structured.DeviceClassLister, slices []*resourceapi.ResourceSlice) (nodeAllocator, error) {
 	if name == AllocatorUpstream {
-		return structured.NewAllocator(ctx, features, inUse, classes, slices, e.celCache)
+		return structured.NewAllocator(ctx, features, taken.allocated(), classes, slices, e.celCache)
 	}
-	return e.inventory.NewAllocator(ctx, allocator.Features(features), inUse, classes, slices, e.celCache)
+	if taken.held != nil {
+		return e.inventory.NewAllocatorHeld(ctx, allocator.Features(features), *taken.held, classes, slices, e.celCache)
+	}
+	return e.inventory.NewAllocator(ctx, allocator.Features(features), taken.state, classes, slices, e.celCache)
+}
+
+// keepLedger makes a ledger for the scheduler's manager. It is one for all plugins
+// that write to the manager, for it has to hear of all that they write.
+func (e *engine) keepLedger(handle fwk.Handle, features feature.Features) error {
+	claims := handle.SharedInformerFactory().Resource().V1().ResourceClaims().Informer()
+	e.ledger = newLedger(claims.GetStore(), features.EnableDRAConsumableCapacity, &e.asked)
+	if _, err := claims.AddEventHandler(e.ledger); err != nil {
+		return fmt.Errorf("listen to resource claims: %w", err)
+	}
+	return nil
 }
 
 // concernsNodeOnly says whether another node may do although this one failed.

@@ -21,6 +21,7 @@ import (
 // changed, and fails when told to.
 type fakeAPI struct {
 	*fake.Clientset
+	slow
 
 	mu      sync.Mutex
 	version int
@@ -45,7 +46,10 @@ func newFakeAPI() *fakeAPI {
 	api.PrependWatchReactor("resourceclaims", func(action clienttesting.Action) (bool, watch.Interface, error) {
 		w, err := api.Tracker().Watch(action.GetResource(), action.GetNamespace())
 		once.Do(func() { close(api.watched) })
-		return true, w, err
+		if err != nil {
+			return true, nil, err
+		}
+		return true, newSlowWatch(api, w), nil
 	})
 	return api
 }
@@ -124,6 +128,16 @@ func (api *fakeAPI) do(action clienttesting.Action) (runtime.Object, error) {
 		if was.GetResourceVersion() != accessor.GetResourceVersion() || was.GetUID() != accessor.GetUID() {
 			return nil, apierrors.NewConflict(gvr.GroupResource(), accessor.GetName(), fmt.Errorf("object has been modified"))
 		}
+	case clienttesting.DeleteActionImpl:
+		current, err := tracker.Get(gvr, namespace, action.GetName())
+		if err != nil {
+			return nil, err
+		}
+		if accessor, err := meta.Accessor(current); err == nil {
+			api.noteDeletion(accessor.GetUID(), api.nextVersion())
+		}
+		_, object, err = clienttesting.ObjectReaction(tracker)(action)
+		return object, err
 	default:
 		if _, object, err = clienttesting.ObjectReaction(tracker)(action); err != nil || action.GetVerb() != "patch" {
 			return object, err

@@ -19,19 +19,25 @@
 // What they share: state (of a cycle), claims (from a pod to its claims), flights
 // and doubts (what may not be given out meanwhile), doubles (what was given out twice), extended and extendedrequests
 // (the claim that the scheduler itself makes for extended resources), allocate
-// (whose search), cluster (what there is and what is taken), reasons (what a
-// refused pod is told), causes and metrics (what is counted), args;
-// attempts and explainserver (the whole explanation of what failed).
+// (whose search), cluster (what there is and what is taken), ledger and
+// ledgermanager (the same, change by change), reasons (what a refused pod is told),
+// causes and metrics (what is counted), args; attempts and explainserver (the whole
+// explanation of what failed).
 //
 // # Who knows what is taken
 //
-// The SharedDRAManager of the scheduler, and nobody else: claims as the API has
-// them, claims that were written and whose event has not come yet (assumed), and
-// allocations that are reserved and not written yet (in flight). The plugin asks
-// it once for each pod, through clusterState, and tells it everything that it
+// The SharedDRAManager of the scheduler: claims as the API has them, claims that
+// were written and whose event has not come yet (assumed), and allocations that are
+// reserved and not written yet (in flight). The plugin tells it everything that it
 // does, so simulations and other profiles see the same. All profiles of a process
 // have one manager. Another process has another one: two schedulers that allocate
 // can give one device to two pods.
+//
+// To ask the manager costs a copy of all that is allocated. So the plugins that a
+// Factory makes for the scheduler's own manager keep a ledger beside it, one for all
+// of them, which hears what the manager hears and says the same while it can prove
+// that it is not behind. It is what clusterState asks for each pod; otherwise, and for
+// any other manager, the manager is asked once.
 //
 // # Invariants
 //

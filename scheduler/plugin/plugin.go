@@ -77,7 +77,10 @@ type Factory struct {
 // New is the factory of a plugin as the scheduler's registry wants it. The feature
 // gates are those of the process.
 func (f *Factory) New(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-	features := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+	return f.make(ctx, args, handle, feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate))
+}
+
+func (f *Factory) make(ctx context.Context, args runtime.Object, handle fwk.Handle, features feature.Features) (fwk.Plugin, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.metrics == nil {
@@ -88,7 +91,10 @@ func (f *Factory) New(ctx context.Context, args runtime.Object, handle fwk.Handl
 		}
 	}
 	known := len(f.engines)
-	engine := f.engine(handle.SharedDRAManager(), features)
+	engine, err := f.engine(handle, features)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
 	if len(f.engines) > known && features.EnableDynamicResourceAllocation {
 		watch := &doublesWatch{client: handle.ClientSet(), recorder: handle.EventRecorder(), counted: f.metrics.doubles.Inc}
 		if err := watch.watch(ctx, handle.SharedInformerFactory().Resource().V1().ResourceClaims().Informer()); err != nil {
@@ -105,15 +111,23 @@ func (f *Factory) New(ctx context.Context, args runtime.Object, handle fwk.Handl
 	return p, nil
 }
 
-// engine returns what the plugins with the manager share. The caller holds mu.
-func (f *Factory) engine(manager fwk.SharedDRAManager, features feature.Features) *engine {
-	if f.engines[manager] == nil {
-		if f.engines == nil {
-			f.engines = map[fwk.SharedDRAManager]*engine{}
-		}
-		f.engines[manager] = newEngine(features, f.metrics)
+// engine returns what the plugins with the handle's manager share. The caller holds mu.
+func (f *Factory) engine(handle fwk.Handle, features feature.Features) (*engine, error) {
+	manager := handle.SharedDRAManager()
+	if known := f.engines[manager]; known != nil {
+		return known, nil
 	}
-	return f.engines[manager]
+	made := newEngine(features, f.metrics)
+	if features.EnableDynamicResourceAllocation && canHaveLedger(manager) {
+		if err := made.keepLedger(handle, features); err != nil {
+			return nil, err
+		}
+	}
+	if f.engines == nil {
+		f.engines = map[fwk.SharedDRAManager]*engine{}
+	}
+	f.engines[manager] = made
+	return made, nil
 }
 
 func (f *Factory) allEngines() []*engine {
@@ -122,8 +136,9 @@ func (f *Factory) allEngines() []*engine {
 	return slices.Collect(maps.Values(f.engines))
 }
 
-// New makes a plugin that shares nothing with others, with the given features.
-// args are nil or a *runtime.Unknown with Args as JSON or YAML.
+// New makes a plugin that shares nothing with others, with the given features. It asks
+// the manager for each pod what is allocated, because another plugin may write to the
+// same manager. args are nil or a *runtime.Unknown with Args as JSON or YAML.
 func New(ctx context.Context, args runtime.Object, handle fwk.Handle, features feature.Features) (fwk.Plugin, error) {
 	return newPlugin(ctx, args, handle, features, newEngine(features, newInstruments()))
 }
@@ -157,7 +172,14 @@ func newPlugin(ctx context.Context, object runtime.Object, handle fwk.Handle, fe
 	if !p.enabled {
 		return p, nil
 	}
-	p.cluster = &managerState{manager: p.manager, shares: features.EnableDRAConsumableCapacity}
+	state := managerState{manager: p.manager, shares: features.EnableDRAConsumableCapacity, counts: &engine.asked}
+	p.cluster = &state
+	if engine.ledger != nil {
+		p.manager = newLedgerManager(p.manager, engine.ledger)
+		if p.args.Allocator != AllocatorUpstream {
+			p.cluster = &ledgerState{state, engine.ledger}
+		}
+	}
 	if err := p.indexPods(); err != nil {
 		return nil, fmt.Errorf("%s: %w", Name, err)
 	}

@@ -18,7 +18,6 @@ import (
 	"k8s.io/dynamic-resource-allocation/structured/schedulerapi"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 )
 
@@ -151,13 +150,24 @@ func TestAPodThatIsResizedIsLeftAlone(t *testing.T) {
 
 func TestProfilesOfOneManagerShareAnEngine(t *testing.T) {
 	var f Factory
-	one, two := &dynamicresources.DefaultDRAManager{}, &dynamicresources.DefaultDRAManager{}
-	first := f.engine(one, stableFeatures())
-	if again := f.engine(one, stableFeatures()); again != first {
+	engineOf := func(w *world) *engine {
+		made, err := f.engine(w.plugin.handle, stableFeatures())
+		w.check(err)
+		return made
+	}
+	one, two := newWorld(t, objects{}, "", stableFeatures()), newWorld(t, objects{}, "", stableFeatures())
+	first := engineOf(one)
+	if first.ledger == nil {
+		t.Error("the scheduler's own manager has no ledger")
+	}
+	if again := engineOf(one); again != first {
 		t.Error("the same manager has two engines")
 	}
-	if f.engine(two, stableFeatures()) == first {
+	if engineOf(two) == first {
 		t.Error("two managers share an engine")
+	}
+	if canHaveLedger(impatientManager{}) {
+		t.Error("a manager that is not the scheduler's has a ledger")
 	}
 }
 

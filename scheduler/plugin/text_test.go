@@ -230,7 +230,9 @@ func arg(w *world, d *datadriven.TestData, key string) string {
 }
 
 func (w *world) preFilter(pod string) string {
-	w.settle()
+	if !w.api.holds() {
+		w.settle()
+	}
 	result, status := w.plugin.PreFilter(w.ctx, w.begin(pod), w.pod(pod), w.nodes)
 	if result != nil {
 		return fmt.Sprintf("narrows to %v: %s", result.NodeNames, tellStatus(status))

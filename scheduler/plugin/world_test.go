@@ -185,9 +185,10 @@ func newWorld(t testing.TB, begin objects, args string, features feature.Feature
 		frameworkruntime.WithSnapshotSharedLister(schedulercache.NewTestSnapshotWithPodGroups(nil, nil, begin.groups)),
 	)
 	w.check(err)
-	made, err := New(ctx, &runtime.Unknown{Raw: []byte(args)}, handle, features)
+	engine := newEngine(features, newInstruments())
+	w.check(engine.keepLedger(handle, features))
+	w.plugin, err = newPlugin(ctx, &runtime.Unknown{Raw: []byte(args)}, handle, features, engine)
 	w.check(err)
-	w.plugin = made.(*Plugin)
 	w.plugin.clock = w.clock
 	w.plugin.bindingPoll = time.Millisecond
 	w.plugin.assumePoll = time.Millisecond
@@ -371,8 +372,9 @@ func (w *world) tellClaims() string {
 		}
 		out.WriteString("\n")
 	}
-	state, err := w.plugin.cluster.inUse(w.ctx)
+	known, err := w.plugin.cluster.taken(w.ctx)
 	w.check(err)
+	state := known.allocated()
 	var taken []string
 	for device := range state.AllocatedDevices {
 		taken = append(taken, device.Pool.String()+"/"+device.Device.String())

@@ -98,8 +98,8 @@ conformance: ## Run upstream's own allocator suite on our allocator
 conformance-plugin: ## Run the tests of the in-tree scheduler plugin on our allocator and our plugin; minutes to compile once
 	@go run ./tools/conformance -suite allocator-in-tree,testplugin,plugin-tests,integration-default
 
-conformance-plugin-long: ## Run scheduler_perf's short workloads, with an API server, on our allocator
-	@go run ./tools/conformance -suite allocator-in-tree-workloads
+conformance-plugin-long: ## Run upstream's DRA integration tests with all features on our plugin, its short workloads on our allocator
+	@go run ./tools/conformance -suite integration-all,allocator-in-tree-workloads
 
 difftest: ## Compare with upstream's allocator on CASES random cases, about 3 minutes
 	@DRAY_DIFFTEST_CASES=$(CASES) go run ./tools/cmd/figure -prefix 'difftest: ' -- \

@@ -40,7 +40,8 @@
 //	testplugin                   the cases of its TestPlugin, on DrayDynamicResources
 //	plugin-tests                 its other tests that can reach another plugin
 //	integration-default          test/integration/dra: API server, etcd, controller of
-//	                             claims, and a scheduler with DrayDynamicResources
+//	integration-all              claims, and a scheduler with DrayDynamicResources, by
+//	                             default or with all features but one
 //
 // In the first two the tests are not touched: they are compiled from the module
 // cache. What is patched is the module beneath them: NewAllocator of the copy returns

@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // noNodeAllocatable is why our plugin is not held to that feature.
 const noNodeAllocatable = "DrayDynamicResources does not start while DRANodeAllocatableResources is on: the scheduler reads that feature's state from DynamicResources, by name and type"
 
@@ -55,6 +57,35 @@ var pluginSuites = []pluginSuite{
 		want: 12, mayExcept: 1,
 		exceptions: except(noFilterTimeout, "cannot allocate all claims", "TestDRA/default/FilterTimeout/enabled"),
 		timed:      []string{"TestDRA/default/EvictClusterWithSlices", "TestDRA/default/EvictClusterWithV1Rule"},
+	},
+	{
+		name: "integration-all", subject: "DrayDynamicResources", mark: pluginMark,
+		plan: planCopies, pkg: integrationPackage("all"), servers: true,
+		want: 73, mayExcept: 14,
+		exceptions: slices.Concat(
+			except(noFilterTimeout, "cannot allocate all claims", "TestDRA/all/FilterTimeout/enabled"),
+			except(noNodeAllocatable+"; the gate is off in the copy", "pod node allocatable resource claim status",
+				"TestDRA/all/DRANodeAllocatableResources/ClaimTemplateBasedAllocation",
+				"TestDRA/all/DRANodeAllocatableResources/ConsumablePool",
+				"TestDRA/all/DRANodeAllocatableResources/IndividualDevices",
+				"TestDRA/all/DRANodeAllocatableResources/OverheadMappingsBoth",
+				"TestDRA/all/DRANodeAllocatableResources/OverheadMappingsPerContainer",
+				"TestDRA/all/DRANodeAllocatableResources/OverheadMappingsPerPod",
+				"TestDRA/all/DRANodeAllocatableResources/UnreferencedClaimInPod",
+			),
+			except(noNodeAllocatable+"; the gate is off in the copy", "expected pod to be unschedulable because",
+				"TestDRA/all/DRANodeAllocatableResources/ClaimSharing",
+				"TestDRA/all/DRANodeAllocatableResources/InsufficientNodeResources/ExceedNodeCapacityWithCapacityKey",
+				"TestDRA/all/DRANodeAllocatableResources/InsufficientNodeResources/ExceedNodeResourceCapacityMultiplier",
+				"TestDRA/all/DRANodeAllocatableResources/InsufficientNodeResources/StandardPodFailsDueToInsufficientResourcesAfterDRAConsumption",
+				"TestDRA/all/DRANodeAllocatableResources/OverheadMappingsInsufficient",
+				"TestDRA/all/DRANodeAllocatableResources/PodLevelResourceValidation/InsufficientPodLevelRequest",
+			),
+		),
+		timed: []string{
+			"TestDRA/all/EvictClusterWithSlices", "TestDRA/all/EvictClusterWithV1Rule",
+			"TestDRA/all/EvictClusterWithV1alpha3Rule", "TestDRA/all/EvictClusterWithV1beta2Rule",
+		},
 	},
 }
 

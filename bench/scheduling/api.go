@@ -103,7 +103,7 @@ func (a *api) latest() int {
 	return a.version
 }
 
-func (a *api) list(metav1.ListOptions) (runtime.Object, error) {
+func (a *api) list(_ context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	list := &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(a.version)}}
@@ -115,7 +115,7 @@ func (a *api) list(metav1.ListOptions) (runtime.Object, error) {
 
 // watch begins with what is written from now on: the informer lists and watches
 // before anything is written.
-func (a *api) watch(metav1.ListOptions) (watch.Interface, error) {
+func (a *api) watch(_ context.Context, _ metav1.ListOptions) (watch.Interface, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	w := watch.NewFakeWithChanSize(backlog, false)
@@ -124,8 +124,8 @@ func (a *api) watch(metav1.ListOptions) (watch.Interface, error) {
 }
 
 // informer is one of objects that list and watch give.
-func informer(example runtime.Object, list cache.ListFunc, watch cache.WatchFunc) cache.SharedIndexInformer {
-	return cache.NewSharedIndexInformer(listOnly{&cache.ListWatch{ListFunc: list, WatchFunc: watch}}, example, 0,
+func informer(example runtime.Object, list cache.ListWithContextFunc, watch cache.WatchFuncWithContext) cache.SharedIndexInformer {
+	return cache.NewSharedIndexInformer(listOnly{&cache.ListWatch{ListWithContextFunc: list, WatchFuncWithContext: watch}}, example, 0,
 		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 }
 
@@ -137,13 +137,13 @@ func (listOnly) IsWatchListSemanticsUnSupported() bool { return true }
 
 // fixed is an informer of objects that never change.
 func fixed[T runtime.Object](example T, objects []T) cache.SharedIndexInformer {
-	return informer(example, func(metav1.ListOptions) (runtime.Object, error) {
+	return informer(example, func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 		list := &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: firstVersion}}
 		for _, object := range objects {
 			list.Items = append(list.Items, runtime.RawExtension{Object: object})
 		}
 		return list, nil
-	}, func(metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil })
+	}, func(context.Context, metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil })
 }
 
 // client is one whose claims are in an api. Everything else is the embedded

@@ -69,7 +69,7 @@ func Cases(quick bool) []*Case {
 	for _, nodes := range []int{size(500, 12), size(5000, 110)} {
 		for _, use := range []string{"empty", "half", "full"} {
 			cases = append(cases, &Case{Pods, fmt.Sprintf("pods/nodes=%d/use=%s", nodes, use),
-				"one GPU, whole cycles", func() (*cluster, error) { return ordinary(nodes, use, podsInARow, oneGPU()) }})
+				"one GPU, whole cycles", func() (*cluster, error) { return ordinary(nodes, use, min(podsInARow, nodes), oneGPU()) }})
 		}
 	}
 	devices := size(100_000, 400)

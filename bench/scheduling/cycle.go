@@ -22,7 +22,6 @@ type cycle struct {
 	// asked before the context ended.
 	statuses []*fwk.Status
 	reached  []bool
-	feasible []int // in ascending order
 }
 
 // newCycle begins one. The scheduler records metrics of one cycle in ten; none of

@@ -56,7 +56,7 @@ func TestTheLedgerSaysWhatTheManagerWould(t *testing.T) {
 
 // ledgerHistory is an API with claims, an informer of it, and who listens to that.
 type ledgerHistory struct {
-	t       *testing.T
+	t       testing.TB
 	rand    *rand.Rand
 	log     []string
 	version int
@@ -89,7 +89,7 @@ type watchEvent struct {
 	gone  bool
 }
 
-func newLedgerHistory(t *testing.T, seed uint64) *ledgerHistory {
+func newLedgerHistory(t testing.TB, seed uint64) *ledgerHistory {
 	h := &ledgerHistory{
 		t: t, rand: rand.New(rand.NewPCG(seed, 7)),
 		api:    map[string]*resourceapi.ResourceClaim{},

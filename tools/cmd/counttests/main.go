@@ -93,6 +93,7 @@ func count(events io.Reader, w io.Writer) (counts, error) {
 		case "pass", "fail", "skip":
 		case "build-fail":
 			fmt.Fprint(w, said[key])
+			delete(said, key) // the next one's has the same key: these events name no package
 			continue
 		default:
 			continue

@@ -18,15 +18,18 @@ const events = `
 {"ImportPath":"r","Action":"build-output","Output":"r.go:1:1: wrong\n"}
 {"ImportPath":"r","Action":"build-fail"}
 {"Action":"fail","Package":"r"}
+{"ImportPath":"s","Action":"build-output","Output":"s.go:1:1: wrong\n"}
+{"ImportPath":"s","Action":"build-fail"}
+{"Action":"fail","Package":"s"}
 `
 
 func TestEventsAreCounted(t *testing.T) {
 	var out strings.Builder
 	c, err := count(strings.NewReader(events), &out)
-	if err != nil || c != (counts{2, 2}) {
+	if err != nil || c != (counts{2, 3}) {
 		t.Errorf("%+v, error %v", c, err)
 	}
-	want := "pass p (1.2 s)\nbecause\nfail q (0.5 s)\nr.go:1:1: wrong\nFAIL r\n"
+	want := "pass p (1.2 s)\nbecause\nfail q (0.5 s)\nr.go:1:1: wrong\nFAIL r\ns.go:1:1: wrong\nFAIL s\n"
 	if out.String() != want {
 		t.Errorf("printed\n%s\nnot\n%s", out.String(), want)
 	}

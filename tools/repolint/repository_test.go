@@ -50,6 +50,14 @@ func TestRepositoryPaths(t *testing.T) { report(t, CheckPaths(repository(t), Pat
 
 func TestRepositoryPackageDocs(t *testing.T) { report(t, CheckPackageDocs(repository(t))) }
 
+func TestRepositoryInvariants(t *testing.T) {
+	tree := repository(t)
+	if tree[invariants] == "" {
+		t.Fatalf("%s is missing", invariants)
+	}
+	report(t, CheckInvariants(tree))
+}
+
 func TestRepositoryBinaries(t *testing.T) {
 	for _, module := range repository(t).modules() {
 		for _, tests := range []bool{false, true} {

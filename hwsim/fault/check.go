@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
@@ -94,6 +95,8 @@ func (f *Fault) Validate() []*FieldError {
 		c.times("link.times", f.Link.Times)
 		if f.Link.Times > 1 && (f.Link.Down == 0 || f.Link.Every <= f.Link.Down) {
 			c.add("link.every", "a link that goes down %d times must come up in between: every must be longer than down", f.Link.Times)
+		} else if f.Link.Every > 0 && f.Link.Times > int(maxDuration/time.Duration(f.Link.Every)) {
+			c.add("link.every", "%d times every %s takes longer than %s", f.Link.Times, f.Link.Every, maxDuration)
 		}
 	case f.DriverLate != nil:
 		c.driver("driverLate", f.DriverLate.Driver)

@@ -40,11 +40,14 @@ func (e *Engine) SetMIGProcesses(gpu hardware.PCIAddress, instance, compute, cou
 // SetComputeMode says who may run on a GPU.
 func (e *Engine) SetComputeMode(gpu hardware.PCIAddress, mode hardware.ComputeMode) error {
 	return e.command(gpu, func(c *call) error {
-		switch mode {
-		case hardware.ComputeModeDefault, hardware.ComputeModeProhibited, hardware.ComputeModeExclusiveProcess:
-			c.state.Compute = mode
-			return nil
+		if !isComputeMode(mode) {
+			return fmt.Errorf("compute mode %d: %w", mode, hardware.ErrGPUInvalidArgument)
 		}
-		return fmt.Errorf("compute mode %d: %w", mode, hardware.ErrGPUInvalidArgument)
+		c.state.Compute = mode
+		return nil
 	})
+}
+
+func isComputeMode(mode hardware.ComputeMode) bool {
+	return mode == hardware.ComputeModeDefault || mode == hardware.ComputeModeProhibited || mode == hardware.ComputeModeExclusiveProcess
 }

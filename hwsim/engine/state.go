@@ -35,6 +35,7 @@ const Version = 1
 //     Slot, the whole GPU being m slots, and no two overlap.
 //  7. Events are numbered without gaps, the last one is LastEvent, and there are at
 //     most 256.
+//  8. Compute is a mode that there is, and nowhere are fewer than no processes.
 //
 // What falls due with time (a GPU instance that is gone at GoneAt) stays in the
 // State until the next change; an Engine does not show it.

@@ -59,6 +59,8 @@ func (v *validator) gpu(gpu *hardware.GPU, state *GPU) {
 		return
 	case state.Processes < 0:
 		v.fail(where, "processes: there are %d", state.Processes)
+	case !isComputeMode(state.Compute):
+		v.fail(where, "computeMode: there is no mode %d", state.Compute)
 	}
 	if state.MIG != nil {
 		v.mig(where, gpu, state.MIG)

@@ -29,7 +29,8 @@ const documentVersion = 1
 //  5. GPUs is valid for the machine's node.
 //  6. Attachments are of devices of the pool, each once, sorted by name; plugged
 //     devices are in slots of their own.
-//  7. Pending is sorted by time.
+//  7. Pending is sorted by time; attachments are pending of devices of the pool, all
+//     else of PCI addresses, which need not be there any more.
 //  8. Outbox is the events of the last transaction: numbered without gaps, the last
 //     one LastEvent.
 type document struct {

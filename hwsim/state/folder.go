@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/dray-dev/dray/hwsim/internal/disk"
 	"github.com/dray-dev/dray/hwsim/machine"
 	"github.com/dray-dev/dray/hwsim/surface"
@@ -56,11 +58,13 @@ type identityDoc struct {
 type Folder struct {
 	dir     string
 	machine *machine.Machine
-	model   *model
-	clock   Clock
-	disk    *disk.Disk
-	log     *eventLog
-	host    hardware.Host // of the root; nil for a pool
+	// identity is that of the rack, where the machine is one; the model has the node's.
+	identity machine.Identity
+	model    *model
+	clock    Clock
+	disk     *disk.Disk
+	log      *eventLog
+	host     hardware.Host // of the root; nil for a pool
 
 	mu     sync.Mutex // one goroutine of this process at a time
 	cached *snapshot
@@ -86,7 +90,8 @@ func withStep(before func(step string) error) Option {
 
 // Create makes a folder of a machine that is delivered, and boots it for the first
 // time. Of a rack it is the node at place 0; see CreateAt. The directory may be
-// missing or empty, or hold what a killed Create left.
+// missing or empty, or hold what a killed Create left. The machine's name must be
+// one that an object of Kubernetes can have.
 func Create(dir string, m *machine.Machine, id machine.Identity, options ...Option) (*Folder, error) {
 	return CreateAt(dir, m, id, 0, options...)
 }
@@ -113,6 +118,9 @@ func create(dir string, m *machine.Machine, id machine.Identity, place int, opti
 	if err != nil {
 		return nil, err
 	}
+	if problems := validation.IsDNS1123Subdomain(f.Name()); len(problems) > 0 {
+		return nil, fmt.Errorf("name %q: %s", f.Name(), problems[0])
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -130,11 +138,16 @@ func create(dir string, m *machine.Machine, id machine.Identity, place int, opti
 	return f, f.deliver(identity)
 }
 
-// inTheWay says what a directory holds that is not a folder's.
+// inTheWay says what a directory holds that is not a folder's. Whatever is below root
+// would be removed, so names alone do not make it one: the lock, which is empty, is
+// the first file that Create makes.
 func inTheWay(dir string) error {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil || len(entries) == 0 {
 		return err
+	}
+	if info, err := os.Lstat(filepath.Join(dir, lockFile)); err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
+		return fmt.Errorf("%s is in the way: give a directory that is empty or missing", entries[0].Name())
 	}
 	for _, entry := range entries {
 		switch entry.Name() {
@@ -221,11 +234,12 @@ func newFolder(dir string, identity []byte, options []Option) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := newModel(m, machine.Identity{Name: doc.Name, Seed: doc.Seed}, doc.Place)
+	id := machine.Identity{Name: doc.Name, Seed: doc.Seed}
+	model, err := newModel(m, id, doc.Place)
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{dir: dir, machine: m, model: model, clock: SystemClock{}, disk: &disk.Disk{Temp: filepath.Join(dir, tempDir)}}
+	f := &Folder{dir: dir, machine: m, identity: id, model: model, clock: SystemClock{}, disk: &disk.Disk{Temp: filepath.Join(dir, tempDir)}}
 	f.log = &eventLog{filepath.Join(dir, eventsDir), f.disk}
 	for _, option := range options {
 		option(f)
@@ -254,6 +268,9 @@ func (f *Folder) Machine() *machine.Machine { return f.machine }
 
 // Name of the node, or of the pool.
 func (f *Folder) Name() string { return f.model.name() }
+
+// Identity is what the machine was made with; of a rack, it is the rack's.
+func (f *Folder) Identity() machine.Identity { return f.identity }
 
 // Clock is the folder's.
 func (f *Folder) Clock() Clock { return f.clock }

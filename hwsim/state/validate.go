@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
@@ -13,8 +14,8 @@ import (
 // shape that show needs, which checks the node that comes of it.
 func (m *model) validate(d *document) error {
 	v := &validator{model: m, doc: d}
-	if d.Boot.Number < 1 {
-		v.fail("boot: number %d; the first boot is 1", d.Boot.Number)
+	if d.Boot.Number < 1 || !bootForm.MatchString(d.Boot.ID) {
+		v.fail("boot: number %d with ID %q; the first boot is 1, and an ID is a UUID", d.Boot.Number, d.Boot.ID)
 	}
 	if m.node == nil {
 		v.noNode()
@@ -31,6 +32,8 @@ func (m *model) validate(d *document) error {
 	v.pendingAndEvents()
 	return errors.Join(v.errs...)
 }
+
+var bootForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 type validator struct {
 	*model
@@ -115,15 +118,16 @@ func (v *validator) functions() {
 			}
 		}
 	}
+	if len(v.errs) > 0 {
+		return // a function may be null
+	}
 	for physical, n := range counts {
-		if f := base[physical]; f != nil && f.SRIOV != nil && n > f.SRIOV.TotalVFs {
+		if f := base[physical]; f.SRIOV != nil && n > f.SRIOV.TotalVFs {
 			v.fail("functions[%s]: %d virtual functions of at most %d", physical, n, f.SRIOV.TotalVFs)
 		}
-		if vfs := v.doc.vfsOf(physical); len(v.errs) == 0 {
-			for i, vf := range vfs {
-				if v.doc.Functions[vf].Virtual.Index != i {
-					v.fail("functions[%s]: the virtual functions of %s are not numbered from 0", vf, physical)
-				}
+		for i, vf := range v.doc.vfsOf(physical) {
+			if v.doc.Functions[vf].Virtual.Index != i {
+				v.fail("functions[%s]: the virtual functions of %s are not numbered from 0", vf, physical)
 			}
 		}
 	}
@@ -231,6 +235,7 @@ func (v *validator) pendingAndEvents() {
 		if i > 0 && p.At.Before(d.Pending[i-1].At) {
 			v.fail("pending[%d]: comes before the one before it", i)
 		}
+		v.pending(i, p)
 	}
 	if uint64(len(d.Outbox)) > d.LastEvent {
 		v.fail("outbox: %d events, and there have been %d", len(d.Outbox), d.LastEvent)
@@ -240,5 +245,19 @@ func (v *validator) pendingAndEvents() {
 		if want := d.LastEvent - uint64(len(d.Outbox)-1-i); e.Number != want {
 			v.fail("outbox[%d]: number %d, must be %d", i, e.Number, want)
 		}
+	}
+}
+
+func (v *validator) pending(i int, p pending) {
+	can := false
+	switch p.Kind {
+	case linkUp, linkDown, coolDown:
+		_, err := hardware.ParsePCIAddress(p.Device)
+		can = err == nil && v.node != nil
+	case attachDone, detachDone:
+		can = v.inPool(p.Device)
+	}
+	if !can {
+		v.fail("pending[%d]: %q cannot happen to %q", i, p.Kind, p.Device)
 	}
 }

@@ -67,9 +67,16 @@ func differences[V comparable](kind string, is, want map[string]V) []string {
 	return lines
 }
 
+// notOurs is what readLayout takes for the content of what no surface holds: pipes,
+// sockets and device nodes, which may have no end.
+const notOurs = "\x00"
+
 func readLayout(dir string) (layout, error) {
 	l := layout{map[string]string{}, map[string]string{}, map[string]bool{}}
 	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && name == dir && !entry.IsDir() {
+			err = errors.New("it is no directory, and a link to one is not followed")
+		}
 		if err != nil || name == dir {
 			return err
 		}
@@ -82,6 +89,8 @@ func readLayout(dir string) (layout, error) {
 			l.dirs[below] = true
 		case entry.Type()&fs.ModeSymlink != 0:
 			l.links[below], err = os.Readlink(name)
+		case !entry.Type().IsRegular():
+			l.files[below] = notOurs
 		default:
 			var content []byte
 			content, err = os.ReadFile(name)

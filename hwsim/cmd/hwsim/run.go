@@ -94,6 +94,9 @@ func (o *runOptions) run(out io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
+	if played != nil && m != nil && m.Kind() == machine.RackKind {
+		return usageError{fmt.Errorf("a scenario is of one node: give the folder of one below %s", o.dir)}
+	}
 	folders, err := openOrCreate(o.dir, m, o.id)
 	if err != nil {
 		return err
@@ -106,9 +109,6 @@ func (o *runOptions) run(out io.Writer, args []string) error {
 		if err := state.Connect(folders[0], nodes[i]); err != nil {
 			return err
 		}
-	}
-	if played != nil && len(folders) > 1 {
-		return usageError{fmt.Errorf("a scenario is of one node: give the folder of one below %s", o.dir)}
 	}
 	interrupted, stop := untilInterrupted()
 	defer stop()

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dray-dev/dray/hwsim/machine"
 	"github.com/dray-dev/dray/hwsim/surface"
@@ -72,8 +71,8 @@ func writeSurfaces(interrupted context.Context, m *machine.Machine, id machine.I
 	}
 	nodes := m.Instantiate(id).Nodes
 	for _, node := range nodes { // before any is written; the name of a rack's node is that of a directory
-		if problems := validation.IsDNS1123Subdomain(node.Name); len(problems) > 0 {
-			return nil, usageError{fmt.Errorf("--name is %q, and would name the node %q: %s", id.Name, node.Name, problems[0])}
+		if err := checkName(id.Name, node.Name); err != nil {
+			return nil, err
 		}
 	}
 	places := make([]written, len(nodes))

@@ -116,7 +116,8 @@ func (a *actor) slice(state *nodeState) *resourceapi.ResourceSlice {
 	return nodeSlice(state.name, a.options.DevicesPerNode, state.generation, state.missing, state.tainted)
 }
 
-// run takes steps until the context ends.
+// run takes steps until the context ends. A step that has begun is taken in full:
+// what the actor believes to be wrong with the cluster is what it puts right at the end.
 func (a *actor) run(ctx context.Context) error {
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
@@ -126,7 +127,7 @@ func (a *actor) run(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if err := a.step(ctx); err != nil && ctx.Err() == nil {
+		if err := a.step(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
 	}

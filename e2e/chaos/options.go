@@ -23,6 +23,8 @@ type Options struct {
 	// taken to be missing for good.
 	Patience time.Duration
 
+	// FeatureGates of all servers, as localcluster takes them.
+	FeatureGates string
 	// Verbosity of the scheduler's log, from 0 to 10.
 	Verbosity int
 

@@ -37,7 +37,7 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cluster, err := localcluster.Start(ctx, localcluster.Options{
-		Dir: options.Dir, Binary: options.Binary, Controllers: controllers, SchedulerVerbosity: options.Verbosity,
+		Dir: options.Dir, Binary: options.Binary, Controllers: controllers, SchedulerVerbosity: options.Verbosity, FeatureGates: options.FeatureGates,
 		Roles: []localcluster.Role{localcluster.Etcd, localcluster.APIServer, localcluster.ControllerManager},
 	})
 	if err != nil {

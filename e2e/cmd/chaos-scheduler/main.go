@@ -38,6 +38,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.DurationVar(&options.Duration, "duration", options.Duration, "how long it is killed at most")
 	flags.IntVar(&options.Nodes, "nodes", options.Nodes, "number of nodes")
 	flags.IntVar(&options.Alive, "pods", options.Alive, "number of pods at a time")
+	flags.StringVar(&options.FeatureGates, "feature-gates", "", "features of Kubernetes: nothing for the defaults, all, or a list of Name=true|false")
 	flags.IntVar(&options.Verbosity, "scheduler-v", options.Verbosity, "verbosity of the scheduler's log, from 0 to 10")
 	flags.StringVar(&options.Dir, "dir", "build/chaos", "folder of the cluster; it is emptied first, and kept if something is wrong")
 	flags.StringVar(&options.Binary, "binary", "bin/dray-local", "the program dray-local")

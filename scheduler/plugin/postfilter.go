@@ -87,26 +87,22 @@ func (p *Plugin) deallocate(ctx context.Context, claim *resourceapi.ResourceClai
 }
 
 // deleteClaim deletes a claim that the plugin created, finalizer and all. A claim
-// that is gone is fine.
+// that is gone is fine. The claim is looked up: where an answer was lost it may have
+// got the finalizer since the caller saw it, and with that it would stay until its
+// controller looks at it, which for a claim that no pod's status names is never.
 func (p *Plugin) deleteClaim(ctx context.Context, claim *resourceapi.ResourceClaim) error {
 	client := p.client.ResourceV1().ResourceClaims(claim.Namespace)
-	current := claim.DeepCopy()
-	first := true
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		if !first {
-			latest, err := client.Get(ctx, claim.Name, metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			current = latest
+		current, err := client.Get(ctx, claim.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
 		}
-		first = false
 		i := slices.Index(current.Finalizers, resourceapi.Finalizer)
 		if i < 0 || current.UID != claim.UID {
 			return nil
 		}
 		current.Finalizers = slices.Delete(current.Finalizers, i, i+1)
-		_, err := client.Update(ctx, current, metav1.UpdateOptions{})
+		_, err = client.Update(ctx, current, metav1.UpdateOptions{})
 		return err
 	})
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -3,6 +3,7 @@ package plugin
 import (
 	"testing"
 
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 )
@@ -33,8 +34,12 @@ pod p extended=example.com/gpu:1
 		t.Fatal("PreBind succeeded")
 	}
 	deleted := false
-	w.api.PrependReactor("delete", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+	w.api.PrependReactor("delete", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		deleted = true
+		object, err := w.api.Tracker().Get(action.GetResource(), action.GetNamespace(), action.(clienttesting.DeleteAction).GetName())
+		if err != nil || len(object.(*resourceapi.ResourceClaim).Finalizers) > 0 {
+			t.Errorf("the claim is deleted with a finalizer, and stays: %v, %v", object, err)
+		}
 		if w.manager.ResourceClaims().GetPendingAllocation(flight) == nil {
 			t.Error("the claim has devices in the API and is not in flight")
 		}

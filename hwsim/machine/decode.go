@@ -191,7 +191,11 @@ func (d *decoder) structure(node ast.Node, v reflect.Value, path string) {
 		target, known := fields[name]
 		switch {
 		case !known:
-			d.addAt(placeOf(pair.Key), at, "is not a field here; there are "+strings.Join(names, ", "))
+			there := "there are " + strings.Join(names, ", ")
+			if len(names) == 0 {
+				there = "there are none"
+			}
+			d.addAt(placeOf(pair.Key), at, "is not a field here; "+there)
 		case seen[name]:
 			d.addAt(placeOf(pair.Key), at, fmt.Sprintf("is there twice; the first is in line %d", d.line(at)))
 		default:

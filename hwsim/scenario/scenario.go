@@ -116,12 +116,14 @@ func ParseFault(name string, text []byte) (fault.Fault, error) {
 
 func (s *Scenario) checkStep(path string, step *Step) {
 	others := step.others()
-	switch fault := step.Kind(); {
+	switch kind := step.Kind(); {
 	case len(others) > 1:
 		s.doc.Add(path+"."+others[1], "is a second thing beside %s; give each a step of its own", others[0])
-	case len(others) == 1 && fault != "":
-		s.doc.Add(path+"."+others[0], "is a second thing beside %s; give each a step of its own", fault)
+	case len(others) == 1 && kind != "":
+		s.doc.Add(path+"."+others[0], "is a second thing beside %s; give each a step of its own", kind)
 	case len(others) == 1:
+	case step.Fault == fault.Fault{}:
+		s.doc.Add(path, "nothing is to happen; there are %s", strings.Join(append(fault.Kinds(), "reset", "reboot", "attach", "detach"), ", "))
 	default:
 		for _, problem := range step.Validate() {
 			s.doc.Add(strings.TrimSuffix(path+"."+problem.Field, "."), "%v", problem.Err)

@@ -7,17 +7,21 @@ import (
 	"testing"
 )
 
-// The commands that the README has for machines in folders work in their order.
+// The commands that the README has for folders work in their order, below one another.
 func TestTheCommandsOfTheREADMEWork(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "\n## Machines that run\n")
-	_, rest, _ = strings.Cut(rest, "\n```\n")
-	block, _, found := strings.Cut(rest, "```\n")
-	if !found {
-		t.Fatal("the README has no commands for machines that run")
+	var block string
+	for _, heading := range []string{"What a driver reads", "Machines that run"} {
+		_, rest, _ := strings.Cut(string(text), "\n## "+heading+"\n")
+		_, rest, _ = strings.Cut(rest, "\n```\n")
+		commands, _, found := strings.Cut(rest, "```\n")
+		if !found {
+			t.Fatalf("the README has no commands below %q", heading)
+		}
+		block += commands
 	}
 	t.Chdir(t.TempDir())
 	n := 0

@@ -20,7 +20,7 @@ func newSurfaces() *cobra.Command {
 	var dir string
 	var id machine.Identity
 	c := &cobra.Command{
-		Use:   "surfaces NAME --dir DIR",
+		Use:   "surfaces [NAME] --dir DIR",
 		Short: "Write what a driver reads of a machine",
 		Long: "surfaces writes the files that a driver reads of a machine: sysfs, procfs, device\n" +
 			"nodes by type and number, and the libraries of its GPUs. Of a rack, each node's\n" +
@@ -31,7 +31,7 @@ func newSurfaces() *cobra.Command {
 			"  hwsim surfaces dgx-h100 --dir dgx\n\n" +
 			"  # the 18 trays of a rack, below racks/rack-1-tray-00 and so on\n" +
 			"  hwsim surfaces gb200-nvl72 --dir racks --name rack-1",
-		Args: arguments(cobra.ExactArgs(1)),
+		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			if dir == "" {
 				return usageError{errors.New("--dir is missing: the directory to write to")}
@@ -39,6 +39,9 @@ func newSurfaces() *cobra.Command {
 			machines, err := choose(files, args)
 			if err != nil {
 				return err
+			}
+			if len(machines) != 1 {
+				return usageError{errors.New("give one machine")}
 			}
 			if id.Name == "" {
 				id.Name = machines[0].Name()

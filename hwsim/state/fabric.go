@@ -109,7 +109,11 @@ func (tx *Tx) Attach(device, node string) error {
 		tx.doc.schedule(pending{tx.now.Add(AttachLatency), attachDone, device})
 	}
 	tx.doc.Attachments = slices.Insert(tx.doc.Attachments, i, a)
-	tx.event("attach", device, "it is %s to node %s", a.State, node)
+	if broken && !hangs {
+		tx.event("attach", device, "it cannot be attached to node %s: %s", node, a.Reason)
+	} else {
+		tx.event("attach", device, "it is %s to node %s", a.State, node)
+	}
 	return nil
 }
 

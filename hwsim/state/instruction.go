@@ -34,22 +34,24 @@ func active(all []Instruction, now time.Time) []Instruction {
 	return held
 }
 
-// For says whether the instruction concerns a driver, "gpu", "nic", "fpga" or
-// "compute-domain".
-func (i *Instruction) For(driver string) bool {
-	var of string
+// Driver is whom the instruction concerns, "gpu", "nic", "fpga" or "compute-domain";
+// empty for all.
+func (i *Instruction) Driver() string {
 	switch f := &i.Fault; {
 	case f.DriverLate != nil:
-		of = f.DriverLate.Driver
+		return f.DriverLate.Driver
 	case f.HalfPublished != nil:
-		of = f.HalfPublished.Driver
+		return f.HalfPublished.Driver
 	case f.PoolVanished != nil:
-		of = f.PoolVanished.Driver
+		return f.PoolVanished.Driver
 	case f.SlowPrepare != nil:
-		of = f.SlowPrepare.Driver
+		return f.SlowPrepare.Driver
 	}
-	return of == "" || of == driver
+	return ""
 }
+
+// For says whether the instruction concerns a driver.
+func (i *Instruction) For(driver string) bool { return i.Driver() == "" || i.Driver() == driver }
 
 // instruct records a fault of a driver.
 func (tx *Tx) instruct(f fault.Fault, lasts fault.Duration, times int) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dray-dev/dray/hwsim/fault"
 	"github.com/dray-dev/dray/hwsim/scenario"
 	"github.com/dray-dev/dray/hwsim/state"
 )
@@ -18,8 +19,9 @@ func newReboot() *cobra.Command {
 		Long: "reboot boots the machine again. It loses what real hardware loses: virtual\n" +
 			"functions, drivers that were bound otherwise, MIG instances and virtual GPUs,\n" +
 			"MIG mode but on Ampere, bitstreams, device nodes of IMEX channels, and what is\n" +
-			"broken. What a fabric has attached stays. The machine's file says how it is\n" +
-			"delivered, not what it boots with: its virtual functions are lost as others are.",
+			"broken. What a fabric has attached stays, as does what a driver is told to do\n" +
+			"wrong. The machine's file says how it is delivered, not what it boots with: its\n" +
+			"virtual functions are lost as others are.",
 		Args: arguments(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			f, err := openFolder(dir)
@@ -61,12 +63,24 @@ func newReset() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.Update(func(tx *state.Tx) error {
+			err = f.Update(func(tx *state.Tx) error {
 				if whole {
 					return tx.Redeliver()
 				}
 				return tx.Step(&scenario.Step{Reset: &scenario.Reset{GPU: gpu}})
 			})
+			var field *fault.FieldError
+			switch {
+			case errors.As(err, &field):
+				return fmt.Errorf("--gpu: %w", field.Err)
+			case err != nil:
+				return err
+			case whole:
+				fmt.Fprintf(c.OutOrStdout(), "%s is as it was delivered\n", f.Name())
+			default:
+				fmt.Fprintf(c.OutOrStdout(), "%s: GPU %s was reset\n", f.Name(), gpu)
+			}
+			return nil
 		},
 	}
 	folderFlag(c, &dir)

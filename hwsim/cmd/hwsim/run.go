@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dray-dev/dray/hwsim/fault"
 	"github.com/dray-dev/dray/hwsim/machine"
 	"github.com/dray-dev/dray/hwsim/scenario"
 	"github.com/dray-dev/dray/hwsim/state"
@@ -97,22 +99,48 @@ func (o *runOptions) run(out io.Writer, args []string) error {
 	if played != nil && m != nil && m.Kind() == machine.RackKind {
 		return usageError{fmt.Errorf("a scenario is of one node: give the folder of one below %s", o.dir)}
 	}
-	folders, err := openOrCreate(o.dir, m, o.id)
-	if err != nil {
-		return err
+	if m == nil && o.id != (machine.Identity{}) {
+		return usageError{errors.New("--name and --seed are for a machine that is made: name it, or leave them out")}
 	}
 	nodes := make([]*state.Folder, len(o.connect))
 	for i, dir := range o.connect {
 		if nodes[i], err = state.Open(dir); err != nil {
 			return err
 		}
-		if err := state.Connect(folders[0], nodes[i]); err != nil {
+	}
+	if err := o.playable(m, played); err != nil {
+		return err
+	}
+	folders, err := openOrCreate(o.dir, m, o.id)
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		if err := state.Connect(folders[0], node); err != nil {
 			return err
 		}
 	}
 	interrupted, stop := untilInterrupted()
 	defer stop()
 	return o.serve(interrupted, out, folders, nodes, played)
+}
+
+// playable is an error for a scenario that names what is not there on a machine that
+// is still to be made: then it is not made. On one that is there, serve looks.
+func (o *runOptions) playable(m *machine.Machine, played *scenario.Scenario) error {
+	if m == nil || played == nil {
+		return nil
+	}
+	if _, err := state.Open(o.dir); !errors.Is(err, state.ErrNotFolder) {
+		return err
+	}
+	instance := m.Instantiate(o.id)
+	devices := fault.Devices{Pool: instance.Pool}
+	if len(instance.Nodes) > 0 {
+		devices.Node = instance.Nodes[0].Hardware
+	}
+	_, err := played.Plan(devices)
+	return err
 }
 
 // loadScenario reads a scenario by its name or from a file; nil without either.
@@ -123,7 +151,11 @@ func loadScenario(name string) (*scenario.Scenario, error) {
 	if slices.Contains(scenario.Names(), name) {
 		return scenario.Load(name)
 	}
-	return scenario.ReadFile(name)
+	played, err := scenario.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w; hwsim has %s", err, strings.Join(scenario.Names(), ", "))
+	}
+	return played, err
 }
 
 // serve prints what happens to the folders, and plays the scenario on the only one,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -193,7 +194,10 @@ func healthText(h *engine.Health) string {
 	for _, xid := range h.XIDs {
 		problems = append(problems, fmt.Sprintf("XID %d", xid.XID))
 	}
-	if n := h.ECC.SingleBit + h.ECC.DoubleBit; n > 0 {
+	switch n := h.ECC.SingleBit + h.ECC.DoubleBit; {
+	case n == 1:
+		problems = append(problems, "1 memory error")
+	case n > 1:
 		problems = append(problems, fmt.Sprintf("%d memory errors", n))
 	}
 	return strings.Join(problems, ", ")
@@ -224,13 +228,13 @@ func (r *stateReport) print(w io.Writer) error {
 	}
 	if len(r.Instructions) > 0 {
 		t := newTable()
-		t.AppendHeader(table.Row{"DRIVERS DO", "LEFT", "UNTIL"})
+		t.AppendHeader(table.Row{"DRIVERS DO", "DRIVER", "LEFT", "UNTIL"})
 		for _, i := range r.Instructions {
 			until := "-"
 			if !i.Until.IsZero() {
 				until = i.Until.Local().Format(time.TimeOnly)
 			}
-			t.AppendRow(table.Row{i.Fault.Kind(), number(i.Left), until})
+			t.AppendRow(table.Row{i.Fault.Kind(), cmp.Or(i.Driver(), "all"), number(i.Left), until})
 		}
 		fmt.Fprintf(&text, "\n%s\n", t.Render())
 	}

@@ -56,6 +56,15 @@ func (b *Backend) Fault(gpu hardware.PCIAddress) error {
 	return b.store.View(func(e *Engine) error { return e.Fault(gpu) })
 }
 
+// Condition is Engine.Condition.
+func (b *Backend) Condition(gpu hardware.PCIAddress) (condition gpulib.Condition, err error) {
+	err = b.store.View(func(e *Engine) (err error) {
+		condition, err = e.Condition(gpu)
+		return err
+	})
+	return condition, err
+}
+
 // SetMIGMode is Engine.SetMIGMode.
 func (b *Backend) SetMIGMode(gpu hardware.PCIAddress, enabled bool) error {
 	return b.store.Update(func(e *Engine) error { return e.SetMIGMode(gpu, enabled) })

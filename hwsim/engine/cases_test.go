@@ -257,6 +257,9 @@ func (s *script) show(what string) string {
 		for _, x := range h.XIDs {
 			out = append(out, fmt.Sprintf("xid %d x%d", x.XID, x.Count))
 		}
+	case "condition":
+		condition, err := s.engine.Condition(s.gpu.Address)
+		out = append(out, fmt.Sprintf("recovery by %s, thermal slowdown %t%s", condition.Recovery, condition.ThermalSlowdown, result(err)))
 	case "events":
 		for _, e := range s.engine.State().Events {
 			out = append(out, fmt.Sprintf("%d(%#x %d on %d.%d)", e.Number, uint64(e.Type), e.Data, e.GPUInstance, e.ComputeInstance))

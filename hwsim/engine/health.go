@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dray-dev/dray/hwsim/gpulib"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
@@ -18,6 +19,20 @@ func (e *Engine) Fault(gpu hardware.PCIAddress) error {
 		return hardware.ErrGPULost
 	}
 	return nil
+}
+
+// Condition is what the library says of the health of a GPU that answers.
+func (e *Engine) Condition(gpu hardware.PCIAddress) (gpulib.Condition, error) {
+	i, err := e.index(gpu)
+	if err != nil {
+		return gpulib.Condition{}, err
+	}
+	health := &e.state.GPUs[i].Health
+	condition := gpulib.Condition{ThermalSlowdown: health.Slowdown}
+	if health.ResetRequired {
+		condition.Recovery = hardware.RecoveryGPUReset
+	}
+	return condition, nil
 }
 
 // fault is something that breaks on a GPU, which a lost one cannot show any more.

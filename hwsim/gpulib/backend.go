@@ -17,6 +17,8 @@ type Backend interface {
 	// Fault is what every call for a GPU of the node fails with now, such as
 	// hardware.ErrGPULost; nil for one that answers.
 	Fault(gpu hardware.PCIAddress) error
+	// Condition is what a GPU that answers says of its health.
+	Condition(gpu hardware.PCIAddress) (Condition, error)
 	SetMIGMode(gpu hardware.PCIAddress, enabled bool) error
 	// CreateGPUInstance returns the ID of the new instance. Without a placement the
 	// backend chooses one.
@@ -39,6 +41,12 @@ type Backend interface {
 	// or not. Whatever happened before the call is seen by other calls after it. The
 	// backend looks out for it until stop is closed. A nil channel: nothing happens.
 	Changed(stop <-chan struct{}) <-chan struct{}
+}
+
+// Condition of a GPU. The zero value is that of one with which nothing is wrong.
+type Condition struct {
+	Recovery        hardware.GPURecoveryAction
+	ThermalSlowdown bool
 }
 
 // Event is an event with its number. Numbers rise by one.
@@ -69,6 +77,8 @@ type readOnly struct{ node *hardware.Node }
 func (b readOnly) Node() (*hardware.Node, error) { return b.node, nil }
 
 func (readOnly) Fault(hardware.PCIAddress) error { return nil }
+
+func (readOnly) Condition(hardware.PCIAddress) (Condition, error) { return Condition{}, nil }
 
 // errReadOnly says why, beside which.
 var errReadOnly = fmt.Errorf("the simulated GPUs can only be read: %w", hardware.ErrGPUNoPermission)

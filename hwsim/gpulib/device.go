@@ -119,6 +119,20 @@ func (d *gpuDevice) Fabric() (hardware.GPUFabric, error) {
 	})
 }
 
+func (d *gpuDevice) RecoveryAction() (hardware.GPURecoveryAction, error) {
+	return answer(d, "recovery action", func(*hardware.GPU) (hardware.GPURecoveryAction, error) {
+		condition, err := d.library.backend.Condition(d.address)
+		return condition.Recovery, err
+	})
+}
+
+func (d *gpuDevice) ThermalSlowdown() (bool, error) {
+	return answer(d, "thermal slowdown", func(*hardware.GPU) (bool, error) {
+		condition, err := d.library.backend.Condition(d.address)
+		return condition.ThermalSlowdown, err
+	})
+}
+
 func (d *gpuDevice) SetComputeMode(mode hardware.ComputeMode) error {
 	const call = "set compute mode"
 	if _, err := d.gpu(call); err != nil {

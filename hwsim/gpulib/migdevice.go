@@ -219,6 +219,14 @@ func (d *migDevice) MixedSizeVGPUs() (bool, error) {
 	return false, d.refuse("mixed-size vGPUs")
 }
 
+func (d *migDevice) RecoveryAction() (hardware.GPURecoveryAction, error) {
+	return 0, d.refuse("recovery action")
+}
+
+func (d *migDevice) ThermalSlowdown() (bool, error) {
+	return false, d.refuse("thermal slowdown")
+}
+
 func (d *migDevice) SupportedEvents() (hardware.GPUEventType, error) {
 	return 0, d.refuse("supported events")
 }

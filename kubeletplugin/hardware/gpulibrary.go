@@ -1,6 +1,9 @@
 package hardware
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // GPULibrary is what the driver asks NVIDIA's management library, in plain Go
 // types. Its calls are NVML's by meaning; the name of the NVML function stands
@@ -62,6 +65,14 @@ type GPUDevice interface {
 	Fabric() (GPUFabric, error)
 	// SetComputeMode (nvmlDeviceSetComputeMode).
 	SetComputeMode(mode ComputeMode) error
+
+	// RecoveryAction is what the GPU needs before it works as it should;
+	// ErrGPUNotSupported by older drivers (nvmlDeviceGetFieldValues,
+	// NVML_FI_DEV_GET_GPU_RECOVERY_ACTION).
+	RecoveryAction() (GPURecoveryAction, error)
+	// ThermalSlowdown says whether the clocks are down because the GPU is too hot
+	// (nvmlDeviceGetCurrentClocksEventReasons).
+	ThermalSlowdown() (bool, error)
 
 	// MIGMode fails with ErrGPUNotSupported for a GPU that cannot be partitioned
 	// (nvmlDeviceGetMigMode).
@@ -191,6 +202,27 @@ const (
 	EventGPUUnavailable    GPUEventType = 0x4000
 	EventRecoveryAction    GPUEventType = 0x8000
 )
+
+// GPURecoveryAction is what a GPU needs before it works as it should
+// (nvmlDeviceGpuRecoveryAction_t).
+type GPURecoveryAction int
+
+// The actions, by NVML's numbers.
+const (
+	RecoveryNone GPURecoveryAction = iota
+	RecoveryGPUReset
+	RecoveryNodeReboot
+	RecoveryDrainP2P
+	RecoveryDrainAndReset
+)
+
+func (a GPURecoveryAction) String() string {
+	names := [...]string{"none", "gpu-reset", "node-reboot", "drain-p2p", "drain-and-reset"}
+	if a < 0 || int(a) >= len(names) {
+		return strconv.Itoa(int(a))
+	}
+	return names[a]
+}
 
 // ComputeMode says who may run on a GPU (nvmlComputeMode_t).
 type ComputeMode int

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dray-dev/dray/kubeletplugin/internal/atomicfile"
+	"github.com/dray-dev/dray/kubeletplugin/internal/processlock"
 )
 
 // Options say whose checkpoint it is.
@@ -28,7 +29,7 @@ type Store struct {
 	path    string
 	options Options
 	writer  atomicfile.Writer
-	lock    *processLock
+	lock    *processlock.Lock
 
 	mu     sync.Mutex
 	users  int // calls of Begin that have not ended
@@ -47,7 +48,7 @@ func NewStore(path string, options Options) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	return &Store{path: path, options: options, writer: atomicfile.Writer{Step: options.Step}, lock: newProcessLock(path + ".lock")}, nil
+	return &Store{path: path, options: options, writer: atomicfile.Writer{Step: options.Step}, lock: processlock.New(path + ".lock")}, nil
 }
 
 // Begin waits until no other process uses the file, and reads it unless another
@@ -55,13 +56,13 @@ func NewStore(path string, options Options) (*Store, error) {
 // does. It fails if the context ends first, or if the file cannot be understood
 // (ErrCorrupt, ErrForeign, ErrNewer).
 func (s *Store) Begin(ctx context.Context) (end func(), err error) {
-	if err := s.lock.acquire(ctx); err != nil {
+	if err := s.lock.Acquire(ctx); err != nil {
 		return nil, fmt.Errorf("checkpoint %s: %w", s.path, err)
 	}
 	begun := false
 	defer func() {
 		if !begun {
-			s.lock.release()
+			s.lock.Release()
 		}
 	}()
 	s.mu.Lock()
@@ -84,7 +85,7 @@ func (s *Store) Begin(ctx context.Context) (end func(), err error) {
 		if s.users--; s.users == 0 {
 			s.claims = nil
 		}
-		s.lock.release()
+		s.lock.Release()
 	}), nil
 }
 

@@ -44,6 +44,24 @@ func FindNVIDIA(node *hardware.Node, device string) (NVIDIADevice, bool) {
 	return NVIDIADevice{}, false
 }
 
+// NVIDIAGPUName is the name under which a whole GPU is published. Those of its parts
+// begin with it and a hyphen.
+func NVIDIAGPUName(minor int) string { return fullName(minor) }
+
+// NVIDIAPartitionName is the name under which an instance of a GPU is published, or
+// empty if it is of no profile of the GPU's.
+func NVIDIAPartitionName(gpu *hardware.GPU, instance *hardware.GPUInstanceState) string {
+	if gpu.MIG == nil {
+		return ""
+	}
+	for i := range gpu.MIG.Profiles {
+		if profile := &gpu.MIG.Profiles[i]; profile.ID == instance.ProfileID {
+			return fullName(gpu.Minor) + migSuffix(profile, instance.Placement)
+		}
+	}
+	return ""
+}
+
 // NVIDIAName tells from a name alone whether it is one that FindNVIDIA could find
 // on some node: the name of the whole GPU, and whether it is a partition of it.
 func NVIDIAName(device string) (gpu string, partition, ok bool) {

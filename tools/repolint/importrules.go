@@ -102,6 +102,7 @@ var ImportRules = []ImportRule{
 	},
 	{
 		From:    []string{"hwsim/..."},
+		Except:  []string{"hwsim/cmd/dray-kubeletplugin-sim/..."},
 		InTests: true,
 		Of:      []string{ours("kubeletplugin/...")},
 		Allowed: []string{ours("kubeletplugin/hardware"), ours("kubeletplugin/publish")},
@@ -109,6 +110,7 @@ var ImportRules = []ImportRule{
 	},
 	{
 		From:    []string{"hwsim/..."},
+		Except:  []string{"hwsim/cmd/dray-kubeletplugin-sim/..."},
 		InTests: true,
 		Of:      []string{"k8s.io/client-go/..."},
 		Why:     "a simulated machine is files on disk; only the driver talks to the API server",

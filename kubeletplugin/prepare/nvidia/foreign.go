@@ -6,6 +6,7 @@ import (
 
 	"github.com/dray-dev/dray/kubeletplugin/checkpoint"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
+	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
 // ForeignInstance is a GPU instance that this driver did not make.
@@ -48,6 +49,23 @@ func Foreign(node *hardware.Node, claims []*checkpoint.Claim) ([]ForeignInstance
 		}
 	}
 	return foreign, nil
+}
+
+// ForeignDevices are the names of the devices that Foreign's instances are.
+func ForeignDevices(node *hardware.Node, claims []*checkpoint.Claim) ([]string, error) {
+	foreign, err := Foreign(node, claims)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range foreign {
+		for j := range node.GPUs {
+			if node.GPUs[j].UUID == foreign[i].GPU {
+				names = append(names, publish.NVIDIAPartitionName(&node.GPUs[j], &foreign[i].Instance))
+			}
+		}
+	}
+	return names, nil
 }
 
 func accountsFor(plans []migPlan, gpu string, instance *hardware.GPUInstanceState) bool {

@@ -1,4 +1,5 @@
-package checkpoint
+// Package processlock lets processes exclude each other by a file.
+package processlock
 
 import (
 	"context"
@@ -6,9 +7,9 @@ import (
 	"sync"
 )
 
-// processLock is held by the process while anything in it uses the checkpoint.
-// It ends with the process, so nobody has to break it.
-type processLock struct {
+// Lock is held by the process while anything in it uses what the lock is of. It ends
+// with the process, so nobody has to break it.
+type Lock struct {
 	path string
 	// turn has one token, for whoever changes the rest.
 	turn  chan struct{}
@@ -17,15 +18,17 @@ type processLock struct {
 	file  *os.File
 }
 
-func newProcessLock(path string) *processLock {
-	l := &processLock{path: path, turn: make(chan struct{}, 1)}
+// New returns a lock that nobody in this process holds. The file is made when it is
+// needed, and stays.
+func New(path string) *Lock {
+	l := &Lock{path: path, turn: make(chan struct{}, 1)}
 	l.turn <- struct{}{}
 	return l
 }
 
-// acquire waits for other processes, until the context ends. Within the process
+// Acquire waits for other processes, until the context ends. Within the process
 // any number may hold it.
-func (l *processLock) acquire(ctx context.Context) error {
+func (l *Lock) Acquire(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -45,7 +48,7 @@ func (l *processLock) acquire(ctx context.Context) error {
 }
 
 // take gets the file's lock for the first user, who has the turn.
-func (l *processLock) take(ctx context.Context) error {
+func (l *Lock) take(ctx context.Context) error {
 	taken := make(chan error, 1)
 	go func() { // the system call cannot be interrupted
 		file, err := lockFile(l.path)
@@ -64,14 +67,15 @@ func (l *processLock) take(ctx context.Context) error {
 	case <-ctx.Done():
 		go func() {
 			if err := <-taken; err == nil {
-				l.release()
+				l.Release()
 			}
 		}()
 		return context.Cause(ctx)
 	}
 }
 
-func (l *processLock) release() {
+// Release ends one use; the last one of the process lets others have it.
+func (l *Lock) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.users--; l.users == 0 {

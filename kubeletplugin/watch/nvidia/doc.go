@@ -1,0 +1,20 @@
+// Package nvidia watches NVIDIA's GPUs.
+//
+//	watcher := nvidia.New(nvidia.Options{Library: library, Clock: clock})
+//
+// What it finds, with the taint's key, value and effect, after NVIDIA's driver where
+// that has one:
+//
+//	an XID                     gpu.nvidia.com/xid=CODE                      NoSchedule, or None
+//	the GPU is lost            gpu.nvidia.com/gpu-lost                      NoSchedule
+//	a reset or reboot is due   gpu.nvidia.com/recovery-action=gpu-reset     NoSchedule
+//	it is too hot              gpu.nvidia.com/thermal-slowdown              None
+//
+// XIDs are events, which the library tells once: they are kept until the driver
+// starts anew, or until the GPU, which has asked for a reset after one, asks no more.
+// Everything else is asked for each time.
+//
+// A GPU that is lost has no handle any more. The watcher keeps what it knew of each
+// GPU, so that the devices stay where pods and people look for them, with the taint.
+// It forgets those that the library says are not there at all.
+package nvidia

@@ -84,6 +84,7 @@ func SyncDir(dir string) error {
 
 // Append adds to the end of a file, which is made if it is missing, and syncs it.
 func (d *Disk) Append(name string, content []byte) error {
+	_, missing := os.Lstat(name)
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
@@ -102,7 +103,13 @@ func (d *Disk) Append(name string, content []byte) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil || missing == nil {
+		return err
+	}
+	if err := d.before("sync", filepath.Dir(name)); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(name))
 }
 
 // Truncate cuts a file.

@@ -53,7 +53,8 @@ const (
 // eventLog is a directory of files with an event a line, as JSON. A file is named
 // after the number of its first event. It keeps:
 //
-//  1. Events are numbered without gaps, over all files.
+//  1. Events are numbered without gaps, over all files; if somebody has cut one, in
+//     each file, and readers are told what is gone.
 //  2. Only the end of the last file can be torn: a line without its newline, which
 //     readers do not see and the next writer cuts off.
 type eventLog struct {
@@ -101,7 +102,7 @@ func (l *eventLog) append(events []Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if name == "" || size >= logBytes {
+	if name == "" || size >= logBytes || events[0].Number > last+1 { // some may be lost, and a file has no gaps
 		name = filepath.Join(l.dir, logName(events[0].Number))
 	}
 	var text bytes.Buffer
@@ -153,13 +154,13 @@ func (l *eventLog) read(after uint64) iter.Seq2[Event, error] {
 			yield(Event{}, err)
 			return
 		}
-		if len(firsts) > 0 && firsts[0] > after+1 {
-			yield(Event{}, fmt.Errorf("event %d: %w; the oldest is %d", after+1, ErrEventsGone, firsts[0]))
-			return
-		}
 		for i, first := range firsts {
 			if i+1 < len(firsts) && firsts[i+1] <= after+1 {
 				continue
+			}
+			if first > after+1 {
+				yield(Event{}, fmt.Errorf("event %d: %w; the next is %d", after+1, ErrEventsGone, first))
+				return
 			}
 			if !l.readFile(first, &after, yield) {
 				return
@@ -171,6 +172,9 @@ func (l *eventLog) read(after uint64) iter.Seq2[Event, error] {
 // readFile yields the events of one file and counts them.
 func (l *eventLog) readFile(first uint64, after *uint64, yield func(Event, error) bool) bool {
 	text, err := os.ReadFile(filepath.Join(l.dir, logName(first)))
+	if errors.Is(err, fs.ErrNotExist) { // a writer has just forgotten it
+		err = fmt.Errorf("event %d: %w", *after+1, ErrEventsGone)
+	}
 	if err != nil {
 		return yield(Event{}, err) && false
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,5 +90,58 @@ func TestAGapInTheLogIsAnError(t *testing.T) {
 	}
 	if list, err := numbers(l, 0); err == nil || len(list) != 1 {
 		t.Errorf("%v, error %v", list, err)
+	}
+}
+
+func TestAReaderIsToldWhatIsGone(t *testing.T) {
+	l := newLog(t)
+	for n := uint64(1); n <= 12; n++ {
+		if err := l.append([]Event{long(n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := l.files()
+	if err != nil || len(files) != 2 {
+		t.Fatalf("%v, error %v", files, err)
+	}
+	var last error
+	for event, err := range l.read(0) {
+		if event.Number == 1 { // a writer forgets the file that is read next
+			if err := os.Remove(filepath.Join(l.dir, logName(files[1]))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last = err
+	}
+	if !errors.Is(last, ErrEventsGone) {
+		t.Errorf("it ends with %v", last)
+	}
+}
+
+func TestALogThatWasCutGoesOnWithWhatComesNext(t *testing.T) {
+	l := newLog(t)
+	for n := uint64(1); n <= 4; n++ {
+		if err := l.append([]Event{{Number: n}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := filepath.Join(l.dir, logName(1))
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, int64(len(text)*2/3)); err != nil { // 1 and 2 are left
+		t.Fatal(err)
+	}
+	for range 2 { // also when it is done again
+		if err := l.append([]Event{{Number: 5}, {Number: 6}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := numbers(l, 0); !slices.Equal(list, []uint64{1, 2}) || !errors.Is(err, ErrEventsGone) {
+		t.Errorf("all: %v, error %v", list, err)
+	}
+	if list, err := numbers(l, 4); !slices.Equal(list, []uint64{5, 6}) || err != nil {
+		t.Errorf("what is left: %v, error %v", list, err)
 	}
 }

@@ -1,5 +1,7 @@
 package state
 
+import "time"
+
 // Difference is what of a folder's files is not as its state says.
 func Difference(f *Folder) (difference string, err error) {
 	err = f.inStep(func(s *snapshot) error {
@@ -11,6 +13,9 @@ func Difference(f *Folder) (difference string, err error) {
 	})
 	return difference, err
 }
+
+// WithPatience is how long the lock is waited for.
+func WithPatience(d time.Duration) Option { return func(f *Folder) { f.patience = d } }
 
 var (
 	WithStep       = withStep

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -24,6 +25,9 @@ var (
 	ErrExists = errors.New("there is a machine already")
 	// ErrNotFolder: Open found no machine.
 	ErrNotFolder = errors.New("there is no simulated machine")
+	// ErrLocked: another process has had the lock for so long that it must have
+	// stopped. Nothing has happened.
+	ErrLocked = errors.New("another process holds the lock")
 	// ErrBehind: a transaction has happened, and the files or the log could not follow.
 	// Who next opens the folder makes up for it.
 	ErrBehind = errors.New("the change is made, and its files could not be written")
@@ -39,6 +43,9 @@ const (
 	eventsDir    = "events"
 	tempDir      = "temp"
 )
+
+// lockPatience is far more than any transaction takes.
+const lockPatience = 30 * time.Second
 
 // layoutVersion is that of the folder's names and of identityFile.
 const layoutVersion = 1
@@ -63,6 +70,8 @@ type Folder struct {
 	model    *model
 	clock    Clock
 	disk     *disk.Disk
+	// patience is how long the lock is waited for, by the system's time.
+	patience time.Duration
 	log      *eventLog
 	host     hardware.Host // of the root; nil for a pool
 
@@ -127,7 +136,7 @@ func create(dir string, m *machine.Machine, id machine.Identity, place int, opti
 	if err := inTheWay(dir); err != nil {
 		return nil, err
 	}
-	unlock, err := lock(filepath.Join(dir, lockFile), true)
+	unlock, err := f.lock(true)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +219,7 @@ func open(dir string, options []Option) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := lock(filepath.Join(dir, lockFile), true)
+	unlock, err := f.lock(true)
 	if err != nil {
 		return nil, err
 	}
@@ -239,12 +248,17 @@ func newFolder(dir string, identity []byte, options []Option) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{dir: dir, machine: m, identity: id, model: model, clock: SystemClock{}, disk: &disk.Disk{Temp: filepath.Join(dir, tempDir)}}
+	f := &Folder{dir: dir, machine: m, identity: id, model: model, clock: SystemClock{}, patience: lockPatience, disk: &disk.Disk{Temp: filepath.Join(dir, tempDir)}}
 	f.log = &eventLog{filepath.Join(dir, eventsDir), f.disk}
 	for _, option := range options {
 		option(f)
 	}
 	return f, nil
+}
+
+// lock waits for the folder's lock, alone or shared, and returns what gives it back.
+func (f *Folder) lock(alone bool) (unlock func(), err error) {
+	return lock(filepath.Join(f.dir, lockFile), alone, f.patience)
 }
 
 func (f *Folder) openHost() error {

@@ -5,8 +5,9 @@ package state
 import (
 	"errors"
 	"os"
+	"time"
 )
 
-func lock(name string, _ bool) (unlock func(), err error) {
+func lock(name string, _ bool, _ time.Duration) (unlock func(), err error) {
 	return nil, &os.PathError{Op: "lock", Path: name, Err: errors.ErrUnsupported}
 }

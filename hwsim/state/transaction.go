@@ -91,7 +91,7 @@ func (f *Folder) inStep(look func(*snapshot) error) error {
 }
 
 func (f *Folder) tryInStep(look func(*snapshot) error) (ok bool, err error) {
-	unlock, err := lock(filepath.Join(f.dir, lockFile), false)
+	unlock, err := f.lock(false)
 	if err != nil {
 		return false, err
 	}
@@ -197,7 +197,7 @@ func (f *Folder) Update(change func(*Tx) error) error {
 }
 
 func (f *Folder) update(change func(*Tx) error) error {
-	unlock, err := lock(filepath.Join(f.dir, lockFile), true)
+	unlock, err := f.lock(true)
 	if err != nil {
 		return err
 	}

@@ -54,11 +54,11 @@ func (a *Allocator) Allocate(ctx context.Context, node *corev1.Node, claims []*r
 	if err != nil {
 		return nil, err
 	}
-	if solution, known := w.known(ctx); known {
-		if solution == nil {
+	if answer := w.known(ctx); answer != nil {
+		if answer.solution == nil {
 			return nil, w.doNotFit()
 		}
-		w.solution = solution
+		w.solution = answer.solution
 		return w.write(ctx)
 	}
 	return w.search(ctx)

@@ -70,42 +70,56 @@ type question struct {
 	mu    sync.RWMutex
 	gone  bool
 	nodes map[string]*answer
-	// solutions are those of the answers; most nodes have one of a few.
+	// solutions and verdicts are those of the answers; most nodes have one of a few.
 	solutions []*search.Solution
+	verdicts  []*sharedVerdict
 }
 
-// answer is what a search said about a node. It is immutable.
+// answer is what a search said about a node. All but verdict is immutable.
 type answer struct {
 	view     uint64
 	held     []uint64
 	skipping bool
 	// solution is nil if the claims do not fit.
 	solution *search.Solution
+	// verdict is nil until somebody has asked why they do not fit.
+	verdict atomic.Pointer[sharedVerdict]
 }
 
 // asking is the question that an allocator found for the claims it was asked about
-// last; nil if answers are not to be shared for these.
+// last.
 type asking struct {
 	claims []*resourceapi.ResourceClaim
+	// question is nil if answers are not to be shared for the claims.
 	*question
+	// told is the verdict of the node before, in the words of these claims.
+	told atomic.Pointer[toldVerdict]
 }
 
-// question returns the question of the claims, or nil.
-func (a *Allocator) question(claims []*resourceapi.ResourceClaim) *question {
+// asks returns the question that the claims are, or nil.
+func (a *Allocator) asks(claims []*resourceapi.ResourceClaim) *asking {
 	if a.usage.Held == nil {
 		return nil
 	}
-	if known := a.asking.Load(); known != nil && slices.Equal(known.claims, claims) {
-		return known.question
+	asking := a.asking.Load()
+	if asking == nil || !slices.Equal(asking.claims, claims) {
+		asking = a.find(claims)
+		a.asking.Store(asking)
 	}
+	if asking.question == nil {
+		return nil
+	}
+	return asking
+}
+
+func (a *Allocator) find(claims []*resourceapi.ResourceClaim) *asking {
 	memory := a.memory.Get().(*workspace)
 	defer a.memory.Put(memory)
 	var q *question
 	if compiled, err := memory.compile(a, claims); err == nil && !compiled.Failed {
 		q = a.inventory.answers.find(a, claims, compiled)
 	}
-	a.asking.Store(&asking{slices.Clone(claims), q})
-	return q
+	return &asking{claims: slices.Clone(claims), question: q}
 }
 
 // find returns the question that the claims are, and makes it if nobody has asked it.
@@ -143,7 +157,7 @@ func (s *answers) forgetOldest() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s.count.Add(-int64(len(q.nodes)))
-	q.gone, q.nodes, q.solutions = true, nil, nil
+	q.gone, q.nodes, q.solutions, q.verdicts = true, nil, nil, nil
 }
 
 // fingerprint is equal for equal claims.
@@ -214,15 +228,15 @@ func eachClass(compiled *request.Claims, visit func(*resourceapi.DeviceClass)) {
 	}
 }
 
-// known returns what an earlier search said about the node as it is now.
-func (q *question) known(node *corev1.Node, view *inventory.Node, held *inventory.Held) (solution *search.Solution, known bool) {
+// known returns what an earlier search said about the node as it is now, or nil.
+func (q *question) known(node *corev1.Node, view *inventory.Node, held *inventory.Held) *answer {
 	q.mu.RLock()
 	answer := q.nodes[node.Name]
 	q.mu.RUnlock()
 	if answer == nil || answer.view != view.Serial() || answer.skipping != q.skipping(node) || !held.SameVersions(answer.held, view) {
-		return nil, false
+		return nil
 	}
-	return answer.solution, true
+	return answer
 }
 
 func (q *question) skipping(node *corev1.Node) bool {

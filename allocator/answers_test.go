@@ -19,6 +19,7 @@ import (
 type cluster struct {
 	*allocatortest.Scenario
 	holdings *allocator.Holdings
+	pods     int // that asked
 }
 
 // newCluster has some nodes with two GPUs each, and a claim for one.
@@ -31,7 +32,7 @@ func newCluster(nodes int) *cluster {
 		s.Slices = append(s.Slices, newSlice(name, name, newGPUs(2)...))
 	}
 	s.Stamp()
-	return &cluster{s, allocator.NewHoldings(true)}
+	return &cluster{Scenario: s, holdings: allocator.NewHoldings(true)}
 }
 
 // pod asks about all nodes with claims of its own, as one that was made from the same
@@ -49,9 +50,10 @@ func (c *cluster) pod(t *testing.T, inv *allocator.Inventory) int64 {
 		t.Fatal(err)
 	}
 	var claims []*resourceapi.ResourceClaim
+	c.pods++
 	for _, claim := range c.Claims {
 		claim = claim.DeepCopy()
-		claim.Name, claim.UID = claim.Name+"-of-another-pod", "another"
+		claim.Name, claim.UID = fmt.Sprintf("%s-of-pod-%d", claim.Name, c.pods), "another"
 		claims = append(claims, claim)
 	}
 	for _, node := range c.Nodes {
@@ -67,6 +69,12 @@ func (c *cluster) pod(t *testing.T, inv *allocator.Inventory) int64 {
 		})
 		if diff := allocatortest.Diff(want, got); diff != "" {
 			t.Errorf("node %s: %s", node.Name, diff)
+		}
+		if want.Class == allocatortest.DoesNotFit {
+			want, _, _ := fresh.Why(t.Context(), node, claims)
+			if got, ok, err := a.Why(t.Context(), node, claims); got != want || !ok || err != nil {
+				t.Errorf("node %s: why not is %q, %v, %v, want %q", node.Name, got, ok, err, want)
+			}
 		}
 	}
 	return a.Stats().Searches
@@ -201,9 +209,13 @@ func TestResultsFollowAClassThatChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, known, err := a.Known(t.Context(), c.Nodes[0], c.Claims)
-	if !known || found == nil || err != nil {
-		t.Fatalf("the answer of the first pod is not known: %v, %v, %v", found, known, err)
+	known, ok, err := a.Known(t.Context(), c.Nodes[0], c.Claims)
+	if !ok || !known.Fits || err != nil {
+		t.Fatalf("the answer of the first pod is not known: %v, %v, %v", known, ok, err)
+	}
+	found, err := a.Find(t.Context(), c.Nodes[0], c.Claims)
+	if err != nil {
+		t.Fatal(err)
 	}
 	results, err := found.Results(t.Context())
 	if err != nil || fmt.Sprint(devicesOf(results)) != "[[gpu=gpu-0]]" {

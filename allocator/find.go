@@ -44,8 +44,8 @@ func (a *Allocator) Find(ctx context.Context, node *corev1.Node, claims []*resou
 	if err != nil {
 		return nil, err
 	}
-	if solution, known := w.known(ctx); known {
-		return w.answered(solution)
+	if answer := w.known(ctx); answer != nil {
+		return w.answered(answer.solution)
 	}
 	results, err := w.search(ctx)
 	if results == nil {
@@ -54,21 +54,32 @@ func (a *Allocator) Find(ctx context.Context, node *corev1.Node, claims []*resou
 	return &Found{at: w, results: results}, nil
 }
 
-// Known is Find if that takes no search, which is as cheap as a look into a table;
-// known says whether it is. A caller that has to make a context for a search can do
-// without one.
-func (a *Allocator) Known(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim) (found *Found, known bool, err error) {
+// Known says whether the claims fit if that takes no search, which is as cheap as a
+// look into a table and allocates nothing; ok says whether it is. A caller that has
+// to make a context for a search can do without one. Errors are those that Find
+// returns for claims that do not fit.
+func (a *Allocator) Known(ctx context.Context, node *corev1.Node, claims []*resourceapi.ResourceClaim) (known Known, ok bool, err error) {
 	defer recoverTo(&err)
 	w, err := a.look(ctx, node, claims)
 	if err != nil {
-		return nil, false, nil // for Find to say
+		return Known{}, false, nil // for Find to say
 	}
-	solution, known := w.known(ctx)
-	if !known {
-		return nil, false, nil
+	answer := w.known(ctx)
+	switch {
+	case answer == nil:
+		return Known{}, false, nil
+	case answer.solution != nil:
+		return Known{Fits: true}, true, nil
 	}
-	found, err = w.answered(solution)
-	return found, true, err
+	return Known{Why: w.knownVerdict(answer)}, true, w.doNotFit()
+}
+
+// Known is what an earlier pod found out about a node.
+type Known struct {
+	Fits bool
+	// Why is what Allocator.Why says of claims that do not fit; nil if nobody has
+	// asked.
+	Why *Verdict
 }
 
 // at is the claims on a node, in an allocator's state of the cluster.
@@ -77,8 +88,8 @@ type at struct {
 	node      *corev1.Node
 	view      *inventory.Node
 	claims    []*resourceapi.ResourceClaim
-	// question is nil if answers are not shared.
-	question *question
+	// asking is nil if answers are not shared.
+	asking *asking
 	// solution is that of an earlier pod, if results were not written yet.
 	solution *search.Solution
 }
@@ -91,19 +102,27 @@ func (a *Allocator) look(_ context.Context, node *corev1.Node, claims []*resourc
 	if err != nil {
 		return at{}, selectionError(err)
 	}
-	return at{allocator: a, node: node, view: view, claims: claims, question: a.question(claims)}, nil
+	return at{allocator: a, node: node, view: view, claims: claims, asking: a.asks(claims)}, nil
 }
 
 // known returns the answer of an earlier pod, if there is one that holds.
-func (w *at) known(ctx context.Context) (*search.Solution, bool) {
-	if w.question == nil || ctx.Err() != nil {
-		return nil, false
+func (w *at) known(ctx context.Context) *answer {
+	if w.asking == nil || ctx.Err() != nil {
+		return nil
 	}
-	solution, known := w.question.known(w.node, w.view, w.allocator.usage.Held)
-	if known {
+	answer := w.answer()
+	if answer != nil {
 		w.allocator.searched(nil, true)
 	}
-	return solution, known
+	return answer
+}
+
+// answer is known for a call that is not instead of a search.
+func (w *at) answer() *answer {
+	if w.asking == nil {
+		return nil
+	}
+	return w.asking.known(w.node, w.view, w.allocator.usage.Held)
 }
 
 // answered is what Find returns for the answer of an earlier pod.
@@ -141,8 +160,8 @@ func (w *at) search(ctx context.Context) ([]resourceapi.AllocationResult, error)
 			return nil, err
 		}
 	}
-	if q := w.question; q != nil && q.hasClasses(compiled) {
-		a.inventory.answers.keep(q, w.node, w.view, a.usage.Held, outcome.Solution)
+	if w.asking != nil && w.asking.hasClasses(compiled) {
+		a.inventory.answers.keep(w.asking.question, w.node, w.view, a.usage.Held, outcome.Solution)
 	}
 	if outcome.Solution == nil {
 		return nil, w.doNotFit()
@@ -163,7 +182,7 @@ func (w *at) write(ctx context.Context) ([]resourceapi.AllocationResult, error) 
 	a := w.allocator
 	memory := a.memory.Get().(*workspace)
 	compiled, err := memory.compile(a, w.claims)
-	if err == nil && w.question.hasClasses(compiled) {
+	if err == nil && w.asking.hasClasses(compiled) {
 		defer a.memory.Put(memory)
 		return result.Write(&request.Bound{Claims: compiled, Target: a.target(w.node, w.view)}, w.solution, a.shareID)
 	}

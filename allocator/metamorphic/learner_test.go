@@ -2,6 +2,7 @@ package metamorphic
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -65,14 +66,35 @@ func (l *learner) subject(q *question, list []*resourceapi.ResourceSlice) (asker
 		if slices.Equal(claims, q.Claims) && len(claims) == len(copied) {
 			_, _ = pods[0].Allocate(ctx, node, copied)
 		}
-		if found, known, err := pods[1].Known(ctx, node, claims); known {
-			if found == nil {
-				return nil, err
+		if known, ok, err := pods[1].Known(ctx, node, claims); ok && !known.Fits {
+			if err == nil {
+				err = l.sameVerdicts(ctx, q, list, pods, node, [2][]*resourceapi.ResourceClaim{copied, claims})
 			}
-			return found.Results(ctx)
+			return nil, err
 		}
-		return pods[1].Allocate(ctx, node, claims)
+		found, err := pods[1].Find(ctx, node, claims)
+		if found == nil {
+			return nil, err
+		}
+		return found.Results(ctx)
 	}), nil
+}
+
+// sameVerdicts says whether the second pod is told why in the words of an inventory
+// that has learnt nothing, after the first one has asked.
+func (l *learner) sameVerdicts(ctx context.Context, q *question, list []*resourceapi.ResourceSlice, pods [2]*allocator.Allocator,
+	node *corev1.Node, claims [2][]*resourceapi.ResourceClaim) error {
+	fresh, err := allocator.NewInventory().NewAllocator(ctx, q.Features, q.AllocatedState(), q.ClassLister(), list, caches.For(&q.Scenario))
+	if err != nil {
+		return err
+	}
+	want, _, _ := fresh.Why(ctx, node, claims[1])
+	_, _, _ = pods[0].Why(ctx, node, claims[0])
+	got, _, _ := pods[1].Why(ctx, node, claims[1])
+	if got != want {
+		return fmt.Errorf("why not is %q by what was learnt, and %q without", got, want)
+	}
+	return nil
 }
 
 // askLearner compares the learner's answers, and what it says is held.

@@ -134,7 +134,10 @@ func (p *Plugin) specialForNode(ctx context.Context, s *podState, pod *corev1.Po
 // manager knows it, and tells the kubelet about it in the pod's status.
 func (p *Plugin) bindSpecial(ctx context.Context, s *podState, pod *corev1.Pod, nodeName string) error {
 	c := s.specialClaim()
-	result, ok := s.node(nodeName)
+	result, ok, err := p.result(ctx, s, nodeName)
+	if err != nil {
+		return err
+	}
 	if !ok || result.special == nil {
 		return fmt.Errorf("%w %s", errNoSpecial, nodeName)
 	}

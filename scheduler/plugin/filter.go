@@ -12,6 +12,8 @@ import (
 	"k8s.io/component-helpers/nodedeclaredfeatures/features/draoptionalnodeoperations"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/dray-dev/dray/allocator"
 )
 
 // Filter says whether the pod's claims can be used on the node: those that are
@@ -57,15 +59,55 @@ func (p *Plugin) filterNode(ctx context.Context, s *podState, pod *corev1.Pod, i
 	if s.allocator == nil {
 		return nil
 	}
+	if special == nil {
+		if known, status := p.known(ctx, s, pod, node); known {
+			return status
+		}
+	}
 	result, status := p.search(ctx, s, pod, node, special)
 	if status != nil {
 		return status
 	}
 	result.mappings = mappings
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.perNode[node.Name] = result
+	s.found(node, result)
 	return nil
+}
+
+// known is search, if there is nothing to search for, or if the answer of an earlier
+// pod holds. Then it needs no context of its own and leaves the result to be written.
+func (p *Plugin) known(ctx context.Context, s *podState, pod *corev1.Pod, node *corev1.Node) (bool, *fwk.Status) {
+	if len(s.wanted) == 0 {
+		s.found(node, nil)
+		return true, nil
+	}
+	ours, ok := s.allocator.(*allocator.Allocator)
+	if !ok {
+		return false, nil
+	}
+	answer, known, err := ours.Known(ctx, node, s.wanted)
+	switch {
+	case !known:
+		return false, nil
+	case err != nil:
+		return true, p.searchFailed(ctx, pod, node, err)
+	case answer.Fits:
+		s.found(node, nil)
+		return true, nil
+	case answer.Why == nil || p.args.Reasons == ReasonsUpstream:
+		limited, cancel := p.limit(ctx)
+		defer cancel()
+		return true, p.doesNotFit(limited, s, pod, node, s.wanted)
+	}
+	p.exemplify(ctx, s, node, s.wanted, answer.Why.Reason)
+	return true, p.refuse(ctx, pod, cause(answer.Why.Cause), answer.Why.Reason, answer.Why.Reason)
+}
+
+// limit ends the context when a search has taken as long as it may.
+func (p *Plugin) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if timeout := p.args.FilterTimeout.Duration; p.features.EnableDRASchedulerFilterTimeout && timeout > 0 {
+		return context.WithTimeout(ctx, timeout)
+	}
+	return ctx, func() {}
 }
 
 // checkAllocated looks for claims that have devices already, or are about to get
@@ -149,42 +191,26 @@ func declaresOptionalNodeOperations(node *corev1.Node) bool {
 // search finds devices for the claims that have none. special is the node's claim
 // for extended resources, or nil.
 func (p *Plugin) search(ctx context.Context, s *podState, pod *corev1.Pod, node *corev1.Node, special *resourceapi.ResourceClaim) (*nodeResult, *fwk.Status) {
-	result := &nodeResult{allocations: make([]*resourceapi.AllocationResult, len(s.claims)), special: special}
-	var claims []*resourceapi.ResourceClaim
-	var places []int // index in s.claims of each of claims
-	for i := range s.claims {
-		c := &s.claims[i]
-		switch {
-		case c.allocated():
-		case c.pending != nil:
-			result.allocations[i] = c.pending
-		case i != s.special:
-			claims, places = append(claims, c.claim), append(places, i)
-		case special != nil:
-			claims, places = append(claims, special), append(places, i)
-		}
+	claims := s.wanted
+	if special != nil {
+		claims = append(slices.Clone(claims), special) // it is the last of the pod's claims
 	}
-	if len(claims) == 0 {
-		return result, nil
-	}
-	limited := ctx
-	if timeout := p.args.FilterTimeout.Duration; p.features.EnableDRASchedulerFilterTimeout && timeout > 0 {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
-	}
+	limited, cancel := p.limit(ctx)
+	defer cancel()
 	found, err := s.allocator.Allocate(limited, node, claims)
 	if err != nil {
 		return nil, p.searchFailed(ctx, pod, node, err)
 	}
 	if len(found) != len(claims) {
-		reason, why := p.whyNot(limited, s, node, claims)
-		return nil, p.refuse(ctx, pod, why, reason, reason)
+		return nil, p.doesNotFit(limited, s, pod, node, claims)
 	}
-	for k, i := range places {
-		result.allocations[i] = &found[k]
-	}
-	return result, nil
+	return s.newResult(found, special), nil
+}
+
+// doesNotFit says why there are no devices for the claims.
+func (p *Plugin) doesNotFit(ctx context.Context, s *podState, pod *corev1.Pod, node *corev1.Node, claims []*resourceapi.ResourceClaim) *fwk.Status {
+	reason, why := p.whyNot(ctx, s, node, claims)
+	return p.refuse(ctx, pod, why, reason, reason)
 }
 
 // searchFailed is the status for an error of the search.

@@ -26,7 +26,7 @@ func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev
 	defer p.took(pointPreFilter, p.clock.Now())
 	// A pod that is refused below leaves a state without claims, and later
 	// extension points have nothing to do.
-	s := &podState{special: -1, perNode: map[string]*nodeResult{}, timed: p.engine.timesNodes()}
+	s := &podState{special: -1, timed: p.engine.timesNodes()}
 	cycle.Write(stateKey, s)
 	defer func() {
 		if !status.IsSuccess() && !status.IsSkip() {
@@ -69,7 +69,8 @@ func (p *Plugin) PreFilter(ctx context.Context, cycle fwk.CycleState, pod *corev
 			return nil, failed(ctx, pod, fmt.Errorf("gather allocation state: %w", err))
 		}
 	}
-	s.claims, s.special, s.scalars = claims, specialIndex, scalars
+	s.prepare(claims, specialIndex)
+	s.scalars = scalars
 	return nil, nil
 }
 

@@ -33,7 +33,10 @@ func (p *Plugin) Reserve(ctx context.Context, cycle fwk.CycleState, pod *corev1.
 	if err != nil {
 		return failed(ctx, pod, err)
 	}
-	result, searched := s.node(nodeName)
+	result, searched, err := p.result(ctx, s, nodeName)
+	if err != nil {
+		return failed(ctx, pod, err)
+	}
 	for i := range s.claims {
 		c := &s.claims[i]
 		if c.allocated() {

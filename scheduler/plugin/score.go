@@ -20,13 +20,16 @@ func (p *Plugin) Score(ctx context.Context, cycle fwk.CycleState, pod *corev1.Po
 	if err != nil {
 		return 0, failed(ctx, pod, err)
 	}
-	if len(s.claims) == 0 {
+	if !s.ranked {
 		return 0, nil
 	}
 	if s.timed {
 		defer p.took(pointScore, p.clock.Now())
 	}
-	result, ok := s.node(info.Node().Name)
+	result, ok, err := p.result(ctx, s, info.Node().Name)
+	if err != nil {
+		return 0, failed(ctx, pod, err)
+	}
 	if !ok {
 		return 0, nil // nothing was searched, so all nodes are equal
 	}

@@ -3,6 +3,7 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,7 +25,7 @@ const stateKey fwk.StateKey = Name
 //
 // What must stay true:
 //
-//  1. A claim is known by its index in claims, everywhere: in perNode.allocations
+//  1. A claim is known by its index in claims, everywhere: in nodeResult.allocations
 //     as in unavailable. Nothing is matched by counting claims of some kind.
 //  2. Clones share the state, so that a simulation of preemption sees the same
 //     allocator, and what it finds for a node is as good as what Filter found.
@@ -39,13 +40,22 @@ type podState struct {
 	scalars map[corev1.ResourceName]int64
 	// allocator is nil if all claims were allocated before the cycle.
 	allocator nodeAllocator
+	// wanted are the claims that devices are to be found for on every node. They are
+	// the same slice for all nodes.
+	wanted []*resourceapi.ResourceClaim
+	// ranked: some claim has alternatives, so that Score asks about nodes.
+	ranked bool
 	// timed: Filter and Score, which are called for each node, are timed.
 	timed bool
 
 	mu sync.Mutex
 	// unavailable has the allocated claims that some node could not use.
 	unavailable sets.Set[int]
-	perNode     map[string]*nodeResult
+	// nodes are those that will do. places has the index of those before placed, by
+	// name, if ranked.
+	nodes  []foundNode
+	places map[string]int
+	placed int
 	// refusals are the nodes that were refused, and examples has an explanation for
 	// each of the reasons that a search has led to, up to explainedReasons.
 	refusals []nodeRefusal
@@ -82,16 +92,6 @@ type podClaim struct {
 // allocated says whether the claim had devices when it was last read.
 func (c *podClaim) allocated() bool { return c.claim.Status.Allocation != nil }
 
-// nodeResult is what Filter found for a node.
-type nodeResult struct {
-	// allocations has an entry for each claim of the pod: nil for those allocated
-	// before, and for a special claim that the node does not need.
-	allocations []*resourceapi.AllocationResult
-	// special is the claim for extended resources as this node needs it, or nil.
-	special  *resourceapi.ResourceClaim
-	mappings []corev1.ContainerExtendedResourceRequest
-}
-
 // Clone implements fwk.StateData.
 func (s *podState) Clone() fwk.StateData { return s }
 
@@ -106,12 +106,17 @@ func (s *podState) specialClaim() *podClaim {
 // onlySpecial says whether the pod itself names no claim.
 func (s *podState) onlySpecial() bool { return s.special >= 0 && len(s.claims) == 1 }
 
-// node returns what Filter found for the node.
-func (s *podState) node(name string) (*nodeResult, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	result, ok := s.perNode[name]
-	return result, ok
+// prepare sets what PreFilter knows about the claims, once they are complete.
+func (s *podState) prepare(claims []podClaim, special int) {
+	s.claims, s.special = claims, special
+	for i := range claims {
+		if s.searchedFor(i) {
+			s.wanted = append(s.wanted, claims[i].claim)
+		}
+		s.ranked = s.ranked || slices.ContainsFunc(claims[i].claim.Spec.Devices.Requests, func(r resourceapi.DeviceRequest) bool {
+			return len(r.FirstAvailable) > 0
+		})
+	}
 }
 
 // readState returns the state that PreFilter wrote.

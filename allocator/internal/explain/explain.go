@@ -51,6 +51,7 @@ func begin(ctx context.Context, q Question) (e *explainer, bindErr, err error) {
 		examination: request.Examine(ctx, q.Claims, q.Target),
 		withheld:    q.Target.Node.Withheld(q.Target.API, q.Remnants),
 		out:         &Explanation{Node: q.Target.API.Name},
+		firstClaim:  -1,
 	}
 	e.out.Pools = e.troubles()
 	bound, bindErr := request.Bind(ctx, q.Claims, q.Target)
@@ -75,9 +76,11 @@ type explainer struct {
 	problem *search.Problem
 	// requests of all claims, in order.
 	requests []*followed
-	// first is the alternative that Explanation.First is about, if it is about one.
-	first *alternative
-	out   *Explanation
+	// first is the alternative that Explanation.First is about, if it is about one,
+	// and firstClaim the index of its claim, or -1.
+	first      *alternative
+	firstClaim int
+	out        *Explanation
 }
 
 // search asks what Allocate would answer, and names the first cause.
@@ -185,7 +188,7 @@ func (e *explainer) nameSelector(a *alternative, position int) {
 }
 
 func (e *explainer) setFirst(r *followed, a *alternative, binding Binding) {
-	e.first = a
+	e.first, e.firstClaim = a, r.claimNumber
 	name := r.compiled.API.Name
 	if a != nil {
 		name = a.compiled.FullName()

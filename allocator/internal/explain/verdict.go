@@ -15,6 +15,17 @@ type Verdict struct {
 	Cause Cause
 }
 
+// Judgement is a verdict and what it is one of.
+type Judgement struct {
+	Verdict
+	// Claim is the index of the claim that Reason is about, or -1 if it is about none
+	// or about an error.
+	Claim int
+	// OfAnswer: the verdict is a function of what the answer of the search is one of
+	// (request.Bind), besides the claims' names.
+	OfAnswer bool
+}
+
 // Verdicts remembers what the searches of one allocator have found, so that nodes
 // which pose the same problem have the same verdict for the price of one. The zero
 // value is ready. It is safe for concurrent use.
@@ -26,9 +37,9 @@ type Verdicts struct {
 // sharedVerdict is the verdict for one problem. Its lock is held while it is looked
 // for.
 type sharedVerdict struct {
-	mu      sync.Mutex
-	known   bool
-	verdict Verdict
+	mu        sync.Mutex
+	known     bool
+	judgement Judgement
 }
 
 // The bounds of what is remembered. Each problem costs up to 17 times
@@ -45,35 +56,39 @@ const (
 //
 // Without ok there is no verdict: there were too many problems. The error is the
 // context's cause.
-func Judge(ctx context.Context, q Question, v *Verdicts) (verdict Verdict, ok bool, err error) {
+func Judge(ctx context.Context, q Question, v *Verdicts) (judgement Judgement, ok bool, err error) {
 	e, bindErr, err := begin(ctx, q)
 	if err != nil {
-		return Verdict{}, false, err
+		return Judgement{}, false, err
 	}
 	if bindErr != nil {
 		e.bindError(bindErr)
-		return e.verdict(), true, nil
+		return e.judgement(), true, nil
 	}
 	if e.alone() {
-		return e.verdict(), true, nil
+		judgement = e.judgement()
+		// What is withheld depends on labels and on slices that no answer looks at.
+		judgement.OfAnswer = len(e.withheld) == 0
+		return judgement, true, nil
 	}
 	shared := v.of(e.problem)
 	if shared == nil {
-		return Verdict{}, false, nil
+		return Judgement{}, false, nil
 	}
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if !shared.known {
 		if err := e.together(); err != nil {
-			return Verdict{}, false, err
+			return Judgement{}, false, err
 		}
-		shared.known, shared.verdict = true, e.verdict()
+		shared.known, shared.judgement = true, e.judgement()
+		shared.judgement.OfAnswer = true
 	}
-	return shared.verdict, true, nil
+	return shared.judgement, true, nil
 }
 
-func (e *explainer) verdict() Verdict {
-	return Verdict{Reason: e.out.Reason(), Cause: e.out.First.Binding.Cause}
+func (e *explainer) judgement() Judgement {
+	return Judgement{Verdict: Verdict{Reason: e.out.Reason(), Cause: e.out.First.Binding.Cause}, Claim: e.firstClaim}
 }
 
 // of returns what is known of the problem, or nil if there is no room for it.

@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
+	"github.com/dray-dev/dray/scheduler/command/linked"
 	"github.com/dray-dev/dray/scheduler/plugin"
 )
 
@@ -35,10 +37,15 @@ func New() *cobra.Command {
 		if err := checkConfig(file); err != nil {
 			return err
 		}
-		if err := nameVersion(); err != nil {
-			return err
+		if linked.Err != nil {
+			return linked.Err
 		}
-		return run(command, args)
+		err = run(command, args)
+		if clientcmd.IsEmptyConfig(err) {
+			return fmt.Errorf("--config %s: clientConnection.kubeconfig is empty, and this is no pod of a cluster: "+
+				"write the path of a kubeconfig there, since --kubeconfig and KUBECONFIG are not read beside --config: %w", file, err)
+		}
+		return err
 	}
 	return command
 }
@@ -78,6 +85,10 @@ func checkProfile(profile *config.KubeSchedulerProfile) error {
 	if !slices.Contains(listed, plugin.Name) {
 		return fmt.Errorf("does not enable the plugin %s, so pods with claims that name this profile would be placed without their devices: "+
 			"add {name: %s} to plugins.multiPoint.enabled", plugin.Name, plugin.Name)
+	}
+	if slices.ContainsFunc(profile.PluginConfig, func(c config.PluginConfig) bool { return c.Name == names.DynamicResources }) {
+		return fmt.Errorf("has arguments for the plugin DynamicResources, which it does not enable: move them to {name: %s, args: {...}} of pluginConfig, "+
+			"with apiVersion %s and kind %s", plugin.Name, plugin.APIVersion, plugin.Kind)
 	}
 	if points := withoutPlugin(profile); len(points) > 0 {
 		return fmt.Errorf("enables the plugin %s, but not at %s, so devices could be given out twice or not at all: "+

@@ -3,16 +3,19 @@ package command
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	_ "k8s.io/component-base/metrics/prometheus/version"
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
+	"github.com/dray-dev/dray/scheduler/command/linked"
 	"github.com/dray-dev/dray/scheduler/plugin"
 )
 
@@ -73,6 +76,8 @@ func TestConfigurationsThatCouldGiveADeviceTwiceAreRefused(t *testing.T) {
 			[]string{"profile one", "not at preFilter, reserve, preBind"}},
 		"ours, listed at its points": {"- schedulerName: listed\n  plugins:\n    multiPoint:\n      enabled: [{name: DrayDynamicResources}]\n      disabled: [{name: DynamicResources}]\n" +
 			"    reserve:\n      enabled: [{name: DrayDynamicResources}]\n      disabled: [{name: \"*\"}]\n", nil},
+		"arguments for kube-scheduler's plugin": {ours + "  pluginConfig:\n  - name: DynamicResources\n    args: {filterTimeout: 5s}\n",
+			[]string{"profile ours: has arguments for the plugin DynamicResources", "{name: DrayDynamicResources, args"}},
 		"not a configuration": {"- 1\n", []string{"read --config"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,6 +108,19 @@ func TestTheCommandDoesNotStartWithoutAConfiguration(t *testing.T) {
 	}
 }
 
+func TestTheCommandSaysWhereTheKubeconfigGoes(t *testing.T) {
+	for _, name := range []string{"KUBERNETES_SERVICE_HOST", "KUBERNETES_MASTER"} {
+		t.Setenv(name, "")
+	}
+	command := New()
+	command.SetArgs([]string{"--config", shipped, "--kubeconfig", "admin.yaml", "--secure-port=0"})
+	command.SetOut(&bytes.Buffer{})
+	command.SetErr(&bytes.Buffer{})
+	if err := command.Execute(); err == nil || !strings.Contains(err.Error(), "clientConnection.kubeconfig is empty") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestVersionNeedsNoConfiguration(t *testing.T) {
 	for _, flag := range []string{"--version", "--version=raw"} {
 		command := New()
@@ -122,14 +140,29 @@ func TestVersionNamesTheSchedulerThatIsLinked(t *testing.T) {
 }
 
 func TestTheProgramSaysWhichKubeSchedulerIsLinked(t *testing.T) {
-	linked := linkedKubernetes()
-	if linked == "" {
+	if linked.Err != nil {
+		t.Fatal(linked.Err)
+	}
+	if linked.Kubernetes == "" {
 		t.Skip("the build does not say what is linked")
 	}
-	if err := nameVersion(); err != nil {
+	if got := version.Get(); got.GitVersion != linked.Kubernetes || "v"+got.Major+"."+got.Minor+"." != linked.Kubernetes[:strings.LastIndex(linked.Kubernetes, ".")+1] {
+		t.Errorf("got %+v, linked is %s", got, linked.Kubernetes)
+	}
+}
+
+// The metric kubernetes_build_info has the version of the moment at which its package
+// is initialized. A test's binary does not say what is linked, so the order is looked at.
+func TestTheVersionIsNamedBeforeTheMetricReadsIt(t *testing.T) {
+	self := exec.Command(os.Args[0], "-test.run=^$")
+	self.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	trace, err := self.CombinedOutput()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := version.Get(); got.GitVersion != linked || "v"+got.Major+"."+got.Minor+"." != linked[:strings.LastIndex(linked, ".")+1] {
-		t.Errorf("got %+v, linked is %s", got, linked)
+	named := bytes.Index(trace, []byte("init github.com/dray-dev/dray/scheduler/command/linked @"))
+	read := bytes.Index(trace, []byte("init k8s.io/component-base/metrics/prometheus/version @"))
+	if named < 0 || read < named {
+		t.Errorf("named at %d, read at %d of\n%s", named, read, trace)
 	}
 }

@@ -5,6 +5,7 @@
 //	command.New    the command; it refuses a configuration in which two plugins
 //	               could give out one device, or in which pods
 //	               could be placed without theirs
+//	linked         says which Kubernetes is linked, wherever the program is asked
 //
 // Not more than one a process: kube-scheduler registers its configuration and its
 // metrics with the process.

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -91,10 +92,34 @@ func decodeArgs(object runtime.Object) (Args, error) {
 	}
 	// The names of fields are case-sensitive, as in all of the API.
 	unread, err := json.UnmarshalStrict(raw, &args)
+	if err != nil {
+		err = cmp.Or(wrongDurations(raw), err)
+	}
 	if err = errors.Join(append(unread, err)...); err != nil {
 		return args, fmt.Errorf("arguments: %w", err)
 	}
 	return args, nil
+}
+
+// wrongDurations names the arguments that are no durations, which the decoder's error
+// does not do for all; nil if there are none.
+func wrongDurations(raw []byte) error {
+	var values map[string]any
+	if json.UnmarshalCaseSensitivePreserveInts(raw, &values) != nil {
+		return nil
+	}
+	var problems field.ErrorList
+	for _, name := range []string{"filterTimeout", "bindingTimeout"} {
+		value, said := values[name]
+		if !said || value == nil {
+			continue
+		}
+		text, ok := value.(string)
+		if _, err := time.ParseDuration(text); !ok || err != nil {
+			problems = append(problems, field.Invalid(field.NewPath(name), value, `has to be a duration, such as "10s"`))
+		}
+	}
+	return problems.ToAggregate()
 }
 
 // withDefaults fills in what args leave out.

@@ -54,6 +54,8 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		"version":                  {`{"apiVersion":"v9","kind":"DrayDynamicResourcesArgs"}`, stableFeatures(), "scheduler.dray.dev/v1alpha1"},
 		"kind":                     {`{"apiVersion":"scheduler.dray.dev/v1alpha1","kind":"DynamicResourcesArgs"}`, stableFeatures(), "DrayDynamicResourcesArgs"},
 		"negative filter":          {`{"filterTimeout":"-1s"}`, stableFeatures(), "filterTimeout"},
+		"filter without a unit":    {`{"filterTimeout":10}`, stableFeatures(), `filterTimeout: Invalid value: 10: has to be a duration, such as "10s"`},
+		"binding in words":         {`{"bindingTimeout":"soon"}`, stableFeatures(), `bindingTimeout: Invalid value: "soon"`},
 		"short binding":            {`{"bindingTimeout":"999ms"}`, stableFeatures(), "bindingTimeout"},
 		"filter is off":            {`{"filterTimeout":"1s"}`, off, "DRASchedulerFilterTimeout"},
 		"binding is off":           {`{"bindingTimeout":"1s"}`, off, "DRADeviceBindingConditions"},

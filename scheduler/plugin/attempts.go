@@ -34,7 +34,8 @@ type attempt struct {
 	Pod     string    `json:"pod"`
 	UID     types.UID `json:"uid"`
 	Profile string    `json:"profile"`
-	Time    time.Time `json:"time"`
+	// Time is zero, and left out, if the pod waits and is not tried.
+	Time time.Time `json:"time,omitzero"`
 	// Refused is why no node was asked; empty if nodes were.
 	Refused string `json:"refused,omitempty"`
 	// Nodes is the number of nodes that were refused. Those that another plugin
@@ -131,6 +132,23 @@ func (k *attempts) of(pod types.NamespacedName) *attempt {
 	return k.last[pod]
 }
 
+// lastAttempt is the pod's last failed attempt, if it is kept, or what keeps the pod
+// from being tried at this moment; nil if neither is known.
+func (p *Plugin) lastAttempt(name types.NamespacedName) *attempt {
+	if a := p.engine.attempts.of(name); a != nil || p.pods == nil {
+		return a
+	}
+	object, _, _ := p.pods.GetByKey(name.String())
+	pod, ok := object.(*corev1.Pod)
+	if !ok || pod.Spec.NodeName != "" || pod.Spec.SchedulerName != p.handle.ProfileName() {
+		return nil
+	}
+	if err := p.eachClaim(pod, nil); err != nil {
+		return &attempt{Pod: name.String(), UID: pod.UID, Profile: pod.Spec.SchedulerName, Refused: err.Error()}
+	}
+	return nil
+}
+
 // onNode is the part of the attempt about one node; nil if it was not refused.
 func (a *attempt) onNode(node string) *attempt {
 	for _, group := range a.Groups {
@@ -149,7 +167,11 @@ const listedNodes = 3
 // text is the attempt for a terminal.
 func (a *attempt) text() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "pod %s (uid %s), profile %s, last failed attempt at %s\n", a.Pod, a.UID, a.Profile, a.Time.UTC().Format(time.RFC3339))
+	when := "not tried while its claims are missing"
+	if !a.Time.IsZero() {
+		when = "last failed attempt at " + a.Time.UTC().Format(time.RFC3339)
+	}
+	fmt.Fprintf(&out, "pod %s (uid %s), profile %s, %s\n", a.Pod, a.UID, a.Profile, when)
 	if a.Refused != "" {
 		fmt.Fprintf(&out, "refused before any node was asked: %s\n", a.Refused)
 	}

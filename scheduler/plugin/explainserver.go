@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ func (f *Factory) serveExplanations(ctx context.Context, address string) error {
 	}
 	f.listening[address] = true
 	mux := http.NewServeMux()
-	mux.Handle("GET "+explainPath, explainHandler{f.attempt})
+	mux.Handle("GET "+explainPath, explainHandler{f.lastAttempt})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 1 << 14}
 	context.AfterFunc(ctx, func() {
 		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -49,10 +50,13 @@ func (f *Factory) serveExplanations(ctx context.Context, address string) error {
 	return nil
 }
 
-// attempt looks for the pod's last failed attempt.
-func (f *Factory) attempt(pod types.NamespacedName) *attempt {
-	for _, engine := range f.allEngines() {
-		if a := engine.attempts.of(pod); a != nil {
+// lastAttempt looks for the pod's last failed attempt, or why there is none.
+func (f *Factory) lastAttempt(pod types.NamespacedName) *attempt {
+	f.mu.Lock()
+	plugins := slices.Clone(f.plugins)
+	f.mu.Unlock()
+	for _, p := range plugins {
+		if a := p.lastAttempt(pod); a != nil {
 			return a
 		}
 	}
@@ -77,7 +81,7 @@ func (h explainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a := h.find(q.pod)
 	if a == nil {
-		http.Error(w, fmt.Sprintf("no failed attempt of pod %s is known: it has not been tried, or is placed, or others failed since (%d are kept)", q.pod, keptAttempts), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("no failed attempt of pod %s is known here: it has not been tried, is placed, was refused by other plugins alone (see its condition PodScheduled), or others failed since (%d are kept)", q.pod, keptAttempts), http.StatusNotFound)
 		return
 	}
 	if q.node != "" {
@@ -94,6 +98,7 @@ func (h explainHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Type", "application/json")
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false) // selectors are to be read
 	_ = encoder.Encode(a)
 }
 

@@ -38,7 +38,7 @@ func (w *world) ask(query, accept string) *httptest.ResponseRecorder {
 	request := httptest.NewRequestWithContext(w.ctx, http.MethodGet, explainPath+"?"+query, nil)
 	request.Header.Set("Accept", accept)
 	recorder := httptest.NewRecorder()
-	explainHandler{w.plugin.engine.attempts.of}.ServeHTTP(recorder, request)
+	explainHandler{w.plugin.lastAttempt}.ServeHTTP(recorder, request)
 	if got := recorder.Header().Get("Cache-Control"); got != "no-store" {
 		w.t.Errorf("%s: Cache-Control is %q", query, got)
 	}
@@ -109,6 +109,33 @@ func TestTheEndpointSaysWhatItDoesNotKnowAndWhatItDoesNotUnderstand(t *testing.T
 		if got.Code != want.code || !strings.Contains(got.Body.String(), want.says) || !strings.HasPrefix(got.Header().Get("Content-Type"), "text/plain") {
 			t.Errorf("%s: %d %s, want %d %q", query, got.Code, got.Body, want.code, want.says)
 		}
+	}
+}
+
+func TestTheEndpointSaysWhichClaimAPodWaitsFor(t *testing.T) {
+	w := newWorld(t, parseObjects(t, explainObjects+"pod early claims=late\n"), "", stableFeatures())
+	got := w.ask("pod=default/early", "")
+	for _, want := range []string{"pod default/early (uid uid-early)", "not tried while its claims are missing", `refused before any node was asked: could not find resource claim "default/late"`} {
+		if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) {
+			t.Errorf("%d, does not say %q:\n%s", got.Code, want, got.Body)
+		}
+	}
+	if got := w.ask("pod=default/early&format=json", ""); strings.Contains(got.Body.String(), `"time"`) || !strings.Contains(got.Body.String(), `"refused": "could not find`) {
+		t.Errorf("as JSON: %s", got.Body)
+	}
+	for _, pod := range []string{"p", "fine"} { // their claims are there, or they name none
+		if got := w.ask("pod=default/"+pod, ""); got.Code != http.StatusNotFound {
+			t.Errorf("%s: %d %s", pod, got.Code, got.Body)
+		}
+	}
+}
+
+func TestSelectorsAreReadableInJSON(t *testing.T) {
+	handler := explainHandler{func(types.NamespacedName) *attempt { return &attempt{Refused: "a && b"} }}
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, explainPath+"?pod=default/p&format=json", nil))
+	if !strings.Contains(recorder.Body.String(), "a && b") {
+		t.Errorf("got %s", recorder.Body)
 	}
 }
 

@@ -70,6 +70,7 @@ type Factory struct {
 	mu      sync.Mutex
 	engines map[fwk.SharedDRAManager]*engine
 	metrics *instruments
+	plugins []*Plugin
 	// listening has the addresses at which explanations are served.
 	listening map[string]bool
 }
@@ -105,6 +106,7 @@ func (f *Factory) make(ctx context.Context, args runtime.Object, handle fwk.Hand
 	if err != nil {
 		return nil, err
 	}
+	f.plugins = append(f.plugins, p)
 	if err := f.serveExplanations(ctx, *p.args.ExplainAddress); err != nil {
 		return nil, err
 	}

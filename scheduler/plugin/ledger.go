@@ -234,6 +234,7 @@ func (l *ledger) seen(object any, gone bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lost {
+		l.overtake(object, gone)
 		return
 	}
 	claim, ok := object.(*resourceapi.ResourceClaim)
@@ -257,6 +258,28 @@ func (l *ledger) seen(object any, gone bool) {
 		l.lose() // an API that does not count deletions
 	case version > l.read && (viewed == nil || viewed.claim != claim):
 		l.lose() // a list, which is in no order of versions
+	}
+}
+
+// overtake drops what was assumed of a claim and is in the store by now, or gone from
+// it. A ledger that nobody asks stays lost, and must not remember all claims that ever
+// were.
+func (l *ledger) overtake(object any, gone bool) {
+	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = last.Obj
+	}
+	claim, ok := object.(*resourceapi.ResourceClaim)
+	if !ok {
+		return
+	}
+	key := keyOf(claim)
+	assumed, ok := l.assumed[key]
+	if !ok {
+		return
+	}
+	version, ok := versionOf(claim.ResourceVersion)
+	if gone && claim.UID == assumed.claim.UID || ok && version >= assumed.version {
+		l.setAssumed(key, assumedClaim{})
 	}
 }
 

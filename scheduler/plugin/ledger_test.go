@@ -54,6 +54,38 @@ func TestTheLedgerSaysWhatTheManagerWould(t *testing.T) {
 	}
 }
 
+// TestALedgerThatNobodyAsksRemembersNothingForLong: with the upstream allocator in all
+// profiles, or a store without versions, nothing is ever read, and claims come and go.
+func TestALedgerThatNobodyAsksRemembersNothingForLong(t *testing.T) {
+	h := newLedgerHistory(t, 1)
+	for i := range 30 {
+		name := fmt.Sprint("claim-", i)
+		h.create(name)
+		h.observe(1)
+		h.tell("manager", h.managerHandler, &h.toManager, 1)
+		written := h.write(name, "allocate", func(c *resourceapi.ResourceClaim) { c.Status.Allocation = h.allocation() })
+		if err := h.claims.AssumeClaimAfterAPICall(written); err != nil {
+			t.Fatal(err)
+		}
+		switch i % 3 {
+		case 0: // the watch brings the claim
+			h.observe(1)
+		case 1: // a watch that is behind, and then brings that it is gone
+			h.gone(name)
+			h.observe(2)
+		case 2: // a list that does not have it any more
+			h.gone(name)
+			h.relist()
+		}
+		h.tell("ledger", h.ledger, &h.toLedger, len(h.toLedger))
+		h.tell("manager", h.managerHandler, &h.toManager, len(h.toManager))
+	}
+	if n := len(h.ledger.assumed); n > 0 {
+		t.Errorf("%d claims are assumed, all of which the informer has seen", n)
+	}
+	h.check()
+}
+
 // ledgerHistory is an API with claims, an informer of it, and who listens to that.
 type ledgerHistory struct {
 	t       testing.TB

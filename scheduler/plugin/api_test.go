@@ -18,7 +18,7 @@ import (
 
 // fakeAPI is an API server in memory that does what the fake client leaves out:
 // it gives out UIDs and resource versions, refuses writes of objects that have
-// changed, and fails when told to.
+// changed, keeps what is deleted until its finalizers are gone, and fails when told to.
 type fakeAPI struct {
 	*fake.Clientset
 	slow
@@ -128,16 +128,34 @@ func (api *fakeAPI) do(action clienttesting.Action) (runtime.Object, error) {
 		if was.GetResourceVersion() != accessor.GetResourceVersion() || was.GetUID() != accessor.GetUID() {
 			return nil, apierrors.NewConflict(gvr.GroupResource(), accessor.GetName(), fmt.Errorf("object has been modified"))
 		}
+		accessor.SetDeletionTimestamp(was.GetDeletionTimestamp())
+		if was.GetDeletionTimestamp() != nil && len(accessor.GetFinalizers()) == 0 {
+			accessor.SetResourceVersion(api.nextVersion())
+			api.noteDeletion(accessor.GetUID(), accessor.GetResourceVersion())
+			return object, tracker.Delete(gvr, namespace, accessor.GetName())
+		}
 	case clienttesting.DeleteActionImpl:
 		current, err := tracker.Get(gvr, namespace, action.GetName())
 		if err != nil {
 			return nil, err
 		}
-		if accessor, err := meta.Accessor(current); err == nil {
-			api.noteDeletion(accessor.GetUID(), api.nextVersion())
+		accessor, err := meta.Accessor(current)
+		if err != nil {
+			return nil, err
 		}
-		_, object, err = clienttesting.ObjectReaction(tracker)(action)
-		return object, err
+		p := action.DeleteOptions.Preconditions
+		if p != nil && (p.UID != nil && *p.UID != accessor.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != accessor.GetResourceVersion()) {
+			return nil, apierrors.NewConflict(gvr.GroupResource(), action.GetName(), fmt.Errorf("precondition failed"))
+		}
+		// Without preconditions it is a test's, with what the claim's controller does.
+		if len(accessor.GetFinalizers()) == 0 || p == nil {
+			api.noteDeletion(accessor.GetUID(), api.nextVersion())
+			_, object, err = clienttesting.ObjectReaction(tracker)(action)
+			return object, err
+		}
+		object = current
+		now := metav1.Now()
+		accessor.SetDeletionTimestamp(&now)
 	default:
 		if _, object, err = clienttesting.ObjectReaction(tracker)(action); err != nil || action.GetVerb() != "patch" {
 			return object, err

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -145,6 +146,76 @@ func TestDevicesOfASpecialClaimStayInFlightUntilItIsDeleted(t *testing.T) {
 	}
 	if claims := w.listClaims(); len(claims) != 1 {
 		t.Errorf("there are %d claims", len(claims))
+	}
+}
+
+func TestASpecialClaimIsGoneForAllThatWasWrittenIntoIt(t *testing.T) {
+	for _, kind := range []string{"lost", "error"} {
+		for _, write := range []string{"resourceclaims", "resourceclaims/status"} {
+			t.Run(kind+" "+write, func(t *testing.T) {
+				w := newWorld(t, parseObjects(t, doubtObjects), "", stableFeatures())
+				w.api.fail(&fault{times: 1, kind: kind, verb: "update", resource: write})
+				w.schedule("x")
+				w.awaitNoDoubt()
+				for _, claim := range w.listClaims() {
+					if claim.Name != "train" {
+						t.Errorf("%s is there: finalizers %v, allocated: %v", claim.Name, claim.Finalizers, claim.Status.Allocation != nil)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestAFinalizerThatArrivesLateDoesNotKeepASpecialClaim(t *testing.T) {
+	w := newWorld(t, parseObjects(t, doubtObjects), "", stableFeatures())
+	var late *resourceapi.ResourceClaim
+	w.api.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if late != nil {
+			return false, nil, nil
+		}
+		late = action.(clienttesting.UpdateAction).GetObject().(*resourceapi.ResourceClaim).DeepCopy()
+		return true, nil, apierrors.NewTimeoutError("injected, and the write is on its way", 1)
+	})
+	arrived := false
+	w.api.PrependReactor("delete", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if !arrived {
+			arrived = true
+			if _, _, err := w.api.react(clienttesting.NewUpdateAction(action.GetResource(), action.GetNamespace(), late)); err != nil {
+				t.Errorf("the late write: %v", err)
+			}
+		}
+		return false, nil, nil
+	})
+	w.schedule("x")
+	w.awaitNoDoubt()
+	if claims := w.listClaims(); !arrived || len(claims) != 1 {
+		t.Errorf("there are %d claims", len(claims))
+	}
+}
+
+func TestAConflictWithAWriteThatArrivedLeavesTheClaimInDoubt(t *testing.T) {
+	w := newWorld(t, parseObjects(t, doubtObjects), "", stableFeatures())
+	// The client repeats a write that a proxy asks it to, and meets its own.
+	w.api.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if action.GetSubresource() != "status" {
+			return false, nil, nil
+		}
+		if _, _, err := w.api.react(action); err != nil {
+			return true, nil, err
+		}
+		return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), "train", errors.New("injected, after the write"))
+	})
+	gets := w.breakCalls("get", "resourceclaims")
+	w.schedule("p")
+	const uid = "uid-train"
+	if w.manager.ResourceClaims().GetPendingAllocation(uid) == nil {
+		t.Error("the claim is not in flight, and nobody knows whether it has devices")
+	}
+	gets.end()
+	w.awaitNoDoubt()
+	if claim, err := w.manager.ResourceClaims().Get(testNamespace, "train"); err != nil || claim.Status.Allocation == nil {
+		t.Errorf("the manager thinks that the claim is not allocated (%v)", err)
 	}
 }
 

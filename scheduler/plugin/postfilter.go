@@ -89,7 +89,8 @@ func (p *Plugin) deallocate(ctx context.Context, claim *resourceapi.ResourceClai
 // deleteClaim deletes a claim that the plugin created, finalizer and all. A claim
 // that is gone is fine. The claim is looked up: where an answer was lost it may have
 // got the finalizer since the caller saw it, and with that it would stay until its
-// controller looks at it, which for a claim that no pod's status names is never.
+// controller looks at it, which for a claim that no pod's status names is never. The
+// write may still be on its way, so no version is deleted but the one looked at.
 func (p *Plugin) deleteClaim(ctx context.Context, claim *resourceapi.ResourceClaim) error {
 	client := p.client.ResourceV1().ResourceClaims(claim.Namespace)
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -97,20 +98,19 @@ func (p *Plugin) deleteClaim(ctx context.Context, claim *resourceapi.ResourceCla
 		if err != nil {
 			return err
 		}
-		i := slices.Index(current.Finalizers, resourceapi.Finalizer)
-		if i < 0 || current.UID != claim.UID {
-			return nil
+		if current.UID != claim.UID {
+			return nil // another claim has the name now
 		}
-		current.Finalizers = slices.Delete(current.Finalizers, i, i+1)
-		_, err = client.Update(ctx, current, metav1.UpdateOptions{})
-		return err
+		if i := slices.Index(current.Finalizers, resourceapi.Finalizer); i >= 0 {
+			current.Finalizers = slices.Delete(current.Finalizers, i, i+1)
+			if current, err = client.Update(ctx, current, metav1.UpdateOptions{}); err != nil {
+				return fmt.Errorf("remove finalizer: %w", err)
+			}
+		}
+		lookedAt := metav1.Preconditions{UID: &current.UID, ResourceVersion: &current.ResourceVersion}
+		return client.Delete(ctx, claim.Name, metav1.DeleteOptions{Preconditions: &lookedAt})
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("remove finalizer of claim %s: %w", klog.KObj(claim), err)
-	}
-	err = client.Delete(ctx, claim.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &claim.UID}})
-	// A conflict means that another claim has the name now.
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete claim %s: %w", klog.KObj(claim), err)
 	}
 	return nil

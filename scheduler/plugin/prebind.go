@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
@@ -103,6 +104,9 @@ func (p *Plugin) bindClaim(ctx context.Context, c *podClaim) error {
 				return fmt.Errorf("get updated claim %s after conflict: %w", klog.KObj(c.claim), err)
 			}
 			current = latest
+			// What conflicted may have been this pod's own write, which the client has
+			// repeated. Now it is known.
+			c.inDoubt = c.reserved != nil && current.Status.Allocation != nil
 		}
 		first = false
 		wanted, err := p.wantedAllocation(c, current)
@@ -134,7 +138,7 @@ func (p *Plugin) bindClaim(ctx context.Context, c *podClaim) error {
 			current.Status.Allocation = p.stamped(current.Status.Allocation)
 		}
 		updated, err := client.UpdateStatus(ctx, current, metav1.UpdateOptions{})
-		c.inDoubt = err != nil && c.reserved != nil && mayHaveArrived(err)
+		c.inDoubt = err != nil && c.reserved != nil && (c.inDoubt || mayHaveArrived(err) || apierrors.IsConflict(err))
 		switch {
 		case err != nil && c.reserved != nil:
 			return fmt.Errorf("add allocation and reservation to claim %s: %w", klog.KObj(current), err)
@@ -147,7 +151,7 @@ func (p *Plugin) bindClaim(ctx context.Context, c *podClaim) error {
 	if err != nil {
 		return err
 	}
-	c.claim = current
+	c.claim, c.inDoubt = current, false
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/netutil"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 )
@@ -32,9 +33,7 @@ func (f *Factory) serveExplanations(ctx context.Context, address string) error {
 		f.listening = map[string]bool{}
 	}
 	f.listening[address] = true
-	mux := http.NewServeMux()
-	mux.Handle("GET "+explainPath, explainHandler{f.lastAttempt})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 1 << 14}
+	server := newExplainServer(f.lastAttempt, explainPatience)
 	context.AfterFunc(ctx, func() {
 		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
@@ -43,11 +42,26 @@ func (f *Factory) serveExplanations(ctx context.Context, address string) error {
 	logger := klog.FromContext(ctx)
 	logger.Info("Serving explanations", "plugin", Name, "address", listener.Addr().String(), "path", explainPath)
 	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(netutil.LimitListener(listener, explainClients)); !errors.Is(err, http.ErrServerClosed) {
 			logger.Error(err, "Explanations are no longer served", "plugin", Name, "address", address)
 		}
 	}()
 	return nil
+}
+
+// Whoever reaches the endpoint may be slow, or many, and must not take what the
+// scheduler needs: files and memory.
+const (
+	explainClients  = 32 // connections; more have to wait
+	explainPatience = 10 * time.Second
+)
+
+// newExplainServer ends connections that take longer than patience for a question, or
+// between two.
+func newExplainServer(find func(types.NamespacedName) *attempt, patience time.Duration) *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("GET "+explainPath, explainHandler{find})
+	return &http.Server{Handler: mux, ReadTimeout: patience, IdleTimeout: patience, WriteTimeout: 6 * patience, MaxHeaderBytes: 1 << 14}
 }
 
 // lastAttempt looks for the pod's last failed attempt, or why there is none.

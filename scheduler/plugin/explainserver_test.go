@@ -3,11 +3,14 @@ package plugin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -207,6 +210,85 @@ func TestProfilesShareAListenerThatEndsWithTheScheduler(t *testing.T) {
 	if err := (&Factory{}).serveExplanations(t.Context(), "256.0.0.1:1"); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestConnectionsOfSlowClientsEnd(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newExplainServer(new(attempts).of, 20*time.Millisecond)
+	defer server.Close()
+	go func() { _ = server.Serve(listener) }()
+	const asks = "GET " + explainPath + "?pod=default/p HTTP/1.1\r\nHost: x\r\n"
+	for name, sends := range map[string]string{
+		"says nothing":            "",
+		"stops within the header": asks,
+		"never sends its body":    asks + "Content-Length: 1000\r\n\r\n",
+		"asks and stays":          asks + "\r\n",
+	} {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := conn.Write([]byte(sends)); err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		if _, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a client that %s: the server waits", name)
+		}
+	}
+}
+
+func TestConnectionsAreFew(t *testing.T) {
+	address := freeAddress(t)
+	f := &Factory{ServeExplanations: true}
+	if err := f.serveExplanations(t.Context(), address); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(conn net.Conn, within time.Duration) error {
+		_ = conn.SetDeadline(time.Now().Add(within))
+		if _, err := fmt.Fprintf(conn, "GET %s?pod=default/p HTTP/1.1\r\nHost: x\r\n\r\n", explainPath); err != nil {
+			return err
+		}
+		_, err := conn.Read(make([]byte, 1))
+		return err
+	}
+	var open []net.Conn
+	for range explainClients + 1 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		open = append(open, conn)
+	}
+	for _, conn := range open[:explainClients] {
+		if err := ask(conn, 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := open[explainClients]
+	if err := ask(last, 50*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("one client too many: %v", err)
+	}
+	_ = open[0].Close()
+	if err := ask(last, 10*time.Second); err != nil {
+		t.Errorf("after another went: %v", err)
+	}
+}
+
+// freeAddress is one that was free a moment ago.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
 }
 
 func TestWithoutAnEndpointNothingIsExplainedInFull(t *testing.T) {

@@ -9,7 +9,7 @@ var workMetrics = []struct {
 	of         func(Work) int64
 }{
 	{"searches_total", "Number of searches for devices on a node that were begun.", false, func(w Work) int64 { return w.Searches }},
-	{"reused_answers_total", "Number of answers that needed no search, because an equal node had been searched.", false, func(w Work) int64 { return w.Reused }},
+	{"reused_answers_total", "Number of answers that needed no search, because an equal node had been searched, or the node for an equal pod.", false, func(w Work) int64 { return w.Reused }},
 	{"search_steps_total", "Number of nodes of search trees that were entered.", false, func(w Work) int64 { return w.Steps }},
 	{"faithful_searches_total", "Number of searches that kept to upstream's order, because pruning could have passed over an error.", false, func(w Work) int64 { return w.Unpruned }},
 	{"selector_evaluations_total", "Number of evaluations of a CEL expression on a device.", false, func(w Work) int64 { return w.SelectorEvaluations }},

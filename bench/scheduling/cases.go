@@ -86,7 +86,7 @@ func Cases(quick bool) []*Case {
 		cases = append(cases, &Case{Plugin, fmt.Sprintf("unsat/nodes=%d/devices=used", nodes),
 			"one GPU, all are in use", func() (*cluster, error) { return unsatisfiable(nodes, gpusPerNode, oneGPU()) }})
 	}
-	nodes, requests := size(500, 12), size(gpusPerNode+1, 5)
+	nodes, requests := size(500, 12), size(gpusPerNode, 5)
 	return append(cases, &Case{Plugin, fmt.Sprintf("unsat/nodes=%d/requests=%d", nodes, requests),
 		"one GPU in each request, one more than are free", func() (*cluster, error) {
 			var each []resourceapi.DeviceRequest

@@ -165,6 +165,11 @@ func (o *Options) prepare(ctx context.Context, with Contender, c *Case, v *view)
 // answers asks about a pod of each template, until one is given up.
 func (r *racer) answers(ctx context.Context, limit time.Duration) error {
 	for _, pod := range r.pods[:r.templates] {
+		if r.learns {
+			if _, err := r.answer(ctx, pod); err != nil {
+				return err
+			}
+		}
 		limited, cancel := context.WithTimeout(ctx, limit)
 		o, err := r.answer(limited, pod)
 		cancel()

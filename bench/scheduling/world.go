@@ -34,6 +34,10 @@ type Contender struct {
 	// factory makes a new one, which shares nothing with others.
 	factory func() frameworkruntime.PluginFactory
 	args    runtime.Object
+	// learns says that it keeps what it learns about nodes: the first pod, which no
+	// limit is for, pays for the others. Who does not would never end where there is
+	// a limit.
+	learns bool
 }
 
 // Names of contenders.
@@ -45,7 +49,7 @@ const (
 // Contenders are ours and Kubernetes' own, both with their default arguments.
 func Contenders() []Contender {
 	return []Contender{
-		{Name: Dray, plugin: plugin.Name, factory: func() frameworkruntime.PluginFactory { return (&plugin.Factory{}).New }},
+		{Name: Dray, plugin: plugin.Name, learns: true, factory: func() frameworkruntime.PluginFactory { return (&plugin.Factory{}).New }},
 		{Name: InTree, plugin: dynamicresources.Name,
 			factory: func() frameworkruntime.PluginFactory {
 				features := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)

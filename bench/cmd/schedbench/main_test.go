@@ -28,7 +28,7 @@ func TestResultsGoToAFileAndComeBack(t *testing.T) {
 	if err := os.WriteFile(document, []byte(report.SchedulerBegin+"\n"+report.SchedulerEnd+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	table, progress := schedbench(t, "-quick", "-run", "nodes=12/use=half", "-out", file, "-docs", document)
+	table, progress := schedbench(t, "-quick", "-run", "nodes=12/use=half$", "-out", file, "-docs", document)
 	if !strings.Contains(progress, " 2 of 2  pods/nodes=12/use=half") {
 		t.Errorf("progress is\n%s", progress)
 	}
@@ -49,7 +49,7 @@ func TestResultsGoToAFileAndComeBack(t *testing.T) {
 
 func TestProfilesOfOurPluginAreWritten(t *testing.T) {
 	dir := t.TempDir()
-	out, _ := schedbench(t, "-quick", "-run", "plugin/nodes=12/use=half", "-profile", dir, "-profile-time", "50ms")
+	out, _ := schedbench(t, "-quick", "-run", "plugin/nodes=12/use=half$", "-profile", dir, "-profile-time", "50ms")
 	files, err := filepath.Glob(filepath.Join(dir, "*_dray.*.pprof"))
 	if err != nil || len(files) != 3 || strings.Count(out, "go tool pprof") != 3 {
 		t.Errorf("files %v (%v), printed\n%s", files, err, out)

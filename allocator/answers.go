@@ -37,11 +37,11 @@ import (
 //
 // Invariants:
 //
-//  1. count is the number of answers in all questions of the list.
+//  1. weight is the sum of the weights of the questions in the list.
 //  2. A question that is not in the list is gone, and has no answers.
 //  3. An answer refers to nothing of an inventory, so that it keeps no slice alive.
 type answers struct {
-	count atomic.Int64
+	weight atomic.Int64
 
 	mu        sync.Mutex
 	questions []*question
@@ -50,10 +50,12 @@ type answers struct {
 	asked uint64
 }
 
-// The bounds of what an inventory remembers. An answer takes some 150 bytes.
+// The bounds of what an inventory remembers. A unit of weight is what an answer takes
+// without its solution, some 150 bytes, so that maxWeight is about 20 MB.
 const (
 	maxQuestions = 64
-	maxAnswers   = 1 << 17
+	maxWeight    = 1 << 17
+	weightUnit   = 150
 )
 
 // question is what some pods ask for.
@@ -70,9 +72,13 @@ type question struct {
 	mu    sync.RWMutex
 	gone  bool
 	nodes map[string]*answer
-	// solutions and verdicts are those of the answers; most nodes have one of a few.
-	solutions []*search.Solution
-	verdicts  []*sharedVerdict
+	// weight is one for each answer, and those of the solutions.
+	weight int64
+	// solutions are those of the answers, each once, by their hashes: most nodes have
+	// one of a few.
+	solutions map[uint64][]*sharedSolution
+	// verdicts are up to maxVerdicts of the answers' verdicts.
+	verdicts []*sharedVerdict
 }
 
 // answer is what a search said about a node. All but verdict is immutable.
@@ -82,6 +88,7 @@ type answer struct {
 	skipping bool
 	// solution is nil if the claims do not fit.
 	solution *search.Solution
+	shared   *sharedSolution // what solution is of
 	// verdict is nil until somebody has asked why they do not fit.
 	verdict atomic.Pointer[sharedVerdict]
 }
@@ -156,8 +163,8 @@ func (s *answers) forgetOldest() {
 	s.questions = slices.Delete(s.questions, oldest, oldest+1)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	s.count.Add(-int64(len(q.nodes)))
-	q.gone, q.nodes, q.solutions, q.verdicts = true, nil, nil, nil
+	s.weight.Add(-q.weight)
+	q.gone, q.weight, q.nodes, q.solutions, q.verdicts = true, 0, nil, nil, nil
 }
 
 // fingerprint is equal for equal claims.
@@ -254,38 +261,18 @@ func (s *answers) keep(q *question, node *corev1.Node, view *inventory.Node, hel
 		q.mu.Unlock()
 		return
 	}
-	a.solution = q.shared(solution)
-	if _, found := q.nodes[node.Name]; !found {
-		s.count.Add(1)
-	}
+	before := q.weight
+	q.share(a, solution)
+	q.release(q.nodes[node.Name])
 	q.nodes[node.Name] = a
+	s.weight.Add(q.weight - before)
 	q.mu.Unlock()
-	if s.count.Load() <= maxAnswers {
+	if s.weight.Load() <= maxWeight {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.count.Load() > maxAnswers && len(s.questions) > 0 {
+	for s.weight.Load() > maxWeight && len(s.questions) > 0 {
 		s.forgetOldest()
 	}
-}
-
-// maxSolutions bounds how many solutions a new one is compared with.
-const maxSolutions = 32
-
-// shared returns an equal solution that is known, or a copy.
-func (q *question) shared(solution *search.Solution) *search.Solution {
-	if solution == nil {
-		return nil
-	}
-	for _, known := range q.solutions {
-		if known.Equal(solution) {
-			return known
-		}
-	}
-	solution = solution.Clone()
-	if len(q.solutions) < maxSolutions {
-		q.solutions = append(q.solutions, solution)
-	}
-	return solution
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -232,6 +233,44 @@ type changingClasses struct{ class *resourceapi.DeviceClass }
 func (c *changingClasses) List() ([]*resourceapi.DeviceClass, error) { return nil, nil }
 func (c *changingClasses) Get(string) (*resourceapi.DeviceClass, error) {
 	return c.class, nil
+}
+
+// TestAVerdictNamesTheRequestsThatWereAskedFor: claims that pose the same problem and
+// differ in names are told about their own.
+func TestAVerdictNamesTheRequestsThatWereAskedFor(t *testing.T) {
+	c := newCluster(1)
+	c.Slices[0].Spec.Devices = newGPUs(4)
+	for i := range c.Slices[0].Spec.Devices {
+		c.Slices[0].Spec.Devices[i].Attributes = map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{
+			"board": {StringValue: ptr.To(fmt.Sprint(i))}, "slot": {StringValue: ptr.To(fmt.Sprint(i))},
+		}
+	}
+	a, err := allocator.NewInventory().NewAllocator(t.Context(), c.Features, schedulerapi.AllocatedState{}, c.ClassLister(), c.Slices, celCaches.For(c.Scenario))
+	if err != nil {
+		t.Fatal(err)
+	}
+	why := func(claims ...*resourceapi.ResourceClaim) string {
+		verdict, ok, err := a.Why(t.Context(), c.Nodes[0], claims)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		return verdict.Reason
+	}
+	for _, attribute := range []resourceapi.FullyQualifiedName{driver + "/board", driver + "/slot"} {
+		claim := newClaim("train", wants("one", 1), wants("two", 1))
+		claim.Spec.Devices.Constraints = []resourceapi.DeviceConstraint{{MatchAttribute: &attribute}}
+		if reason := why(claim); !strings.Contains(reason, string(attribute)) {
+			t.Errorf("claims under a constraint on %s are told %q", attribute, reason)
+		}
+	}
+	// The first claim takes three GPUs of four, and the second wants two.
+	for _, names := range [][2]string{{"train", "gpu"}, {"train", "accelerator"}, {"serve", "gpu"}} {
+		claim := newClaim(names[0], wants(names[1], 2))
+		reason := why(newClaim("a", wants("x", 3)), claim)
+		if !strings.HasPrefix(reason, "claim "+names[0]+", request "+names[1]+": ") {
+			t.Errorf("request %s of claim %s is told %q", names[1], names[0], reason)
+		}
+	}
 }
 
 // However many questions there are, a bounded number of answers is kept.

@@ -111,6 +111,10 @@ func (w *at) share(answer *answer, j explain.Judgement) {
 	answer.verdict.Store(w.asking.sharedVerdict(sharedVerdict{j.Claim, rest, j.Cause}))
 }
 
+// maxVerdicts bounds how many verdicts a new one is compared with. There are about as
+// many as a claim has requests and these have reasons to fail, whatever the nodes.
+const maxVerdicts = 32
+
 // sharedVerdict returns an equal verdict that is known, or the verdict.
 func (q *question) sharedVerdict(verdict sharedVerdict) *sharedVerdict {
 	q.mu.Lock()
@@ -121,7 +125,7 @@ func (q *question) sharedVerdict(verdict sharedVerdict) *sharedVerdict {
 		}
 	}
 	verdict.rest = strings.Clone(verdict.rest)
-	if len(q.verdicts) < maxSolutions {
+	if len(q.verdicts) < maxVerdicts {
 		q.verdicts = append(q.verdicts, &verdict)
 	}
 	return &verdict

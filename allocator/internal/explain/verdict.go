@@ -2,8 +2,12 @@ package explain
 
 import (
 	"context"
+	"encoding/binary"
 	"sync"
 
+	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/dray-dev/dray/allocator/internal/request"
 	"github.com/dray-dev/dray/allocator/internal/search"
 )
 
@@ -31,7 +35,7 @@ type Judgement struct {
 // value is ready. It is safe for concurrent use.
 type Verdicts struct {
 	mu    sync.Mutex
-	known map[string]*sharedVerdict // by search.Scratch.Key
+	known map[string]*sharedVerdict // by verdictKey
 }
 
 // sharedVerdict is the verdict for one problem. Its lock is held while it is looked
@@ -71,7 +75,7 @@ func Judge(ctx context.Context, q Question, v *Verdicts) (judgement Judgement, o
 		judgement.OfAnswer = len(e.withheld) == 0
 		return judgement, true, nil
 	}
-	shared := v.of(e.problem)
+	shared := v.of(e.problem, q.Claims)
 	if shared == nil {
 		return Judgement{}, false, nil
 	}
@@ -92,8 +96,8 @@ func (e *explainer) judgement() Judgement {
 }
 
 // of returns what is known of the problem, or nil if there is no room for it.
-func (v *Verdicts) of(p *search.Problem) *sharedVerdict {
-	key, ok := new(search.Scratch).Key(p)
+func (v *Verdicts) of(p *search.Problem, claims *request.Claims) *sharedVerdict {
+	key, ok := verdictKey(p, claims)
 	if !ok || len(key) > maxVerdictKey {
 		return nil
 	}
@@ -108,4 +112,34 @@ func (v *Verdicts) of(p *search.Problem) *sharedVerdict {
 		v.known[string(key)] = shared
 	}
 	return shared
+}
+
+// verdictKey is search.Scratch.Key and the names that a sentence can have, of which a
+// problem has none: those of claims, requests and the attributes of constraints. The
+// claims of one allocator can differ from node to node, as that for extended
+// resources does.
+func verdictKey(p *search.Problem, claims *request.Claims) (key []byte, ok bool) {
+	key, ok = new(search.Scratch).Key(p)
+	if !ok {
+		return nil, false
+	}
+	name := func(text string) { key = append(binary.AppendUvarint(key, uint64(len(text))), text...) }
+	for _, claim := range claims.Claims {
+		name(claim.API.Name)
+		for i := range claim.Requests {
+			for j := range claim.Requests[i].Alternatives {
+				name(claim.Requests[i].Alternatives[j].Parent)
+				name(claim.Requests[i].Alternatives[j].Name)
+			}
+		}
+		for i := range claim.API.Spec.Devices.Constraints {
+			c := &claim.API.Spec.Devices.Constraints[i]
+			for _, attribute := range []*resourceapi.FullyQualifiedName{c.MatchAttribute, c.DistinctAttribute} {
+				if attribute != nil {
+					name(string(*attribute))
+				}
+			}
+		}
+	}
+	return key, true
 }

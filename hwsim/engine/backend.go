@@ -91,6 +91,10 @@ func (b *Backend) DestroyGPUInstance(gpu hardware.PCIAddress, instance int) erro
 	}
 	for left := gone.Sub(b.clock.Now()); left > 0; left = gone.Sub(b.clock.Now()) {
 		<-b.clock.After(left)
+		// The store knows what time it is, should the clock have been set back.
+		if err := b.store.View(func(*Engine) error { return nil }); err != nil {
+			return err
+		}
 	}
 	return b.store.Update(func(e *Engine) error {
 		e.Settle()

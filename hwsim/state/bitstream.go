@@ -114,7 +114,7 @@ func (tx *Tx) program(card hardware.PCIAddress, data []byte) error {
 // is EIO, as the card's error is; a region that is not there, or has no port, EINVAL.
 func (tx *Tx) Program(card hardware.PCIAddress, region int, iface, function string) error {
 	f := tx.doc.Functions[card]
-	base := tx.folder.model.region(card, region)
+	base := tx.folder.model.region(tx.doc, card, region)
 	switch {
 	case f == nil || f.Driver == "" || f.Driver != tx.folder.model.native(tx.doc, card):
 		return syscall.ENODEV

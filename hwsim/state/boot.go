@@ -97,7 +97,7 @@ func (tx *Tx) Reboot() error {
 func (tx *Tx) Redeliver() error {
 	old := tx.doc
 	fresh := tx.folder.model.fresh(tx.now, old.Boot.Number+1)
-	fresh.Sequence, fresh.LastEvent = old.Sequence, old.LastEvent
+	fresh.Sequence, fresh.LastEvent, fresh.Ahead = old.Sequence, old.LastEvent, old.Ahead
 	if fresh.GPUs != nil && old.GPUs != nil {
 		fresh.GPUs.LastEvent = old.GPUs.LastEvent // nobody takes a new event for an old one
 	}

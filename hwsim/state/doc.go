@@ -10,7 +10,7 @@
 //	  synced       the transaction that root and events are of
 //	  lock         whoever reads shares it, whoever writes has it alone
 //
-//	Create, Open             the folder
+//	Create, Open             the folder; OpenReadOnly where it must stay as it is
 //	Folder.View              the machine at one moment
 //	Folder.Update            a transaction: Tx has all that can be done to it
 //	Folder.Host, GPULibrary  the two interfaces of a driver, over the folder
@@ -55,5 +55,5 @@
 //	gpus.go         the GPU library, over package engine
 //	inject.go       faults; instruction.go those that a driver obeys
 //	play.go         scenarios, step by step
-//	fabric.go       pools: attach, detach, and what a node gets of it
+//	fabric.go       pools: attach, detach; plug.go what a node gets of it
 package state

@@ -39,7 +39,9 @@ type document struct {
 	Sequence uint64 `json:"sequence"`
 	// Time is that of the last transaction: what fell due before has happened.
 	Time time.Time `json:"time"`
-	Boot Boot      `json:"boot"`
+	// Ahead is how far the folder's time is ahead of the clock, which was set back.
+	Ahead time.Duration `json:"ahead,omitempty"`
+	Boot  Boot          `json:"boot"`
 
 	Functions    map[hardware.PCIAddress]*function `json:"functions,omitempty"`
 	GPUs         *engine.State                     `json:"gpus,omitempty"`
@@ -191,6 +193,12 @@ func (d *document) cancel(device string, kinds ...pendingKind) {
 	d.Pending = slices.DeleteFunc(d.Pending, func(p pending) bool {
 		return p.Device == device && slices.Contains(kinds, p.Kind)
 	})
+}
+
+// isDue says whether something is to happen by itself at a time, or before.
+func (d *document) isDue(now time.Time) bool {
+	due := d.due()
+	return !due.IsZero() && !now.Before(due)
 }
 
 // due is when the next thing happens by itself after the document's time; zero if

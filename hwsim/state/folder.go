@@ -31,6 +31,8 @@ var (
 	// ErrBehind: a transaction has happened, and the files or the log could not follow.
 	// Who next opens the folder makes up for it.
 	ErrBehind = errors.New("the change is made, and its files could not be written")
+	// ErrReadOnly: the folder was opened with OpenReadOnly, and is to be changed.
+	ErrReadOnly = errors.New("the folder is open for reading only")
 )
 
 // Names in a folder.
@@ -68,12 +70,13 @@ type Folder struct {
 	// identity is that of the rack, where the machine is one; the model has the node's.
 	identity machine.Identity
 	model    *model
-	clock    Clock
+	clock    *folderClock
 	disk     *disk.Disk
 	// patience is how long the lock is waited for, by the system's time.
 	patience time.Duration
 	log      *eventLog
 	host     hardware.Host // of the root; nil for a pool
+	reads    bool          // it was opened by OpenReadOnly
 
 	mu     sync.Mutex // one goroutine of this process at a time
 	cached *snapshot
@@ -90,7 +93,7 @@ type snapshot struct {
 type Option func(*Folder)
 
 // WithClock gives the folder another clock than the system's.
-func WithClock(clock Clock) Option { return func(f *Folder) { f.clock = clock } }
+func WithClock(clock Clock) Option { return func(f *Folder) { f.clock = &folderClock{Clock: clock} } }
 
 // withStep lets a function stop the folder's writes.
 func withStep(before func(step string) error) Option {
@@ -207,7 +210,8 @@ func Open(dir string, options ...Option) (*Folder, error) {
 	return f, nil
 }
 
-func open(dir string, options []Option) (*Folder, error) {
+// read makes a Folder of the identity in a directory.
+func read(dir string, options []Option) (*Folder, error) {
 	identity, err := os.ReadFile(filepath.Join(dir, identityFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w here; make one with hwsim run", ErrNotFolder)
@@ -215,7 +219,11 @@ func open(dir string, options []Option) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFolder(dir, identity, options)
+	return newFolder(dir, identity, options)
+}
+
+func open(dir string, options []Option) (*Folder, error) {
+	f, err := read(dir, options)
 	if err != nil {
 		return nil, err
 	}
@@ -227,6 +235,27 @@ func open(dir string, options []Option) (*Folder, error) {
 	if err := f.recover(); err != nil {
 		return nil, err
 	}
+	return f, f.openHost()
+}
+
+// OpenReadOnly opens a folder that may not be written to, and writes nothing. Views
+// are of the machine as it is, also where something falls due that nobody has written
+// down, and where a killed writer's files are not in step. Files of Host are those
+// that there are, and all changes fail with ErrReadOnly.
+func OpenReadOnly(dir string, options ...Option) (*Folder, error) {
+	f, err := openReadOnly(dir, options)
+	if err != nil {
+		return nil, fmt.Errorf("hardware folder %s: %w", dir, err)
+	}
+	return f, nil
+}
+
+func openReadOnly(dir string, options []Option) (*Folder, error) {
+	f, err := read(dir, options)
+	if err != nil {
+		return nil, err
+	}
+	f.reads = true
 	return f, f.openHost()
 }
 
@@ -248,7 +277,7 @@ func newFolder(dir string, identity []byte, options []Option) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{dir: dir, machine: m, identity: id, model: model, clock: SystemClock{}, patience: lockPatience, disk: &disk.Disk{Temp: filepath.Join(dir, tempDir)}}
+	f := &Folder{dir: dir, machine: m, identity: id, model: model, clock: &folderClock{Clock: SystemClock{}}, patience: lockPatience, disk: &disk.Disk{Temp: filepath.Join(dir, tempDir)}}
 	f.log = &eventLog{filepath.Join(dir, eventsDir), f.disk}
 	for _, option := range options {
 		option(f)
@@ -258,7 +287,7 @@ func newFolder(dir string, identity []byte, options []Option) (*Folder, error) {
 
 // lock waits for the folder's lock, alone or shared, and returns what gives it back.
 func (f *Folder) lock(alone bool) (unlock func(), err error) {
-	return lock(filepath.Join(f.dir, lockFile), alone, f.patience)
+	return lock(filepath.Join(f.dir, lockFile), alone, f.reads, f.patience)
 }
 
 func (f *Folder) openHost() error {
@@ -286,5 +315,5 @@ func (f *Folder) Name() string { return f.model.name() }
 // Identity is what the machine was made with; of a rack, it is the rack's.
 func (f *Folder) Identity() machine.Identity { return f.identity }
 
-// Clock is the folder's.
+// Clock is the folder's: the time that things happen at.
 func (f *Folder) Clock() Clock { return f.clock }

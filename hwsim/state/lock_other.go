@@ -8,6 +8,6 @@ import (
 	"time"
 )
 
-func lock(name string, _ bool, _ time.Duration) (unlock func(), err error) {
+func lock(name string, _, _ bool, _ time.Duration) (unlock func(), err error) {
 	return nil, &os.PathError{Op: "lock", Path: name, Err: errors.ErrUnsupported}
 }

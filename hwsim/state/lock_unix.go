@@ -13,9 +13,18 @@ import (
 
 // lock waits for the lock of a file and returns what gives it back; the end of the
 // process does so too. Any number may share it, or one has it alone. The error
-// matches ErrLocked if nobody gave it back for as long as the patience.
-func lock(name string, alone bool, patience time.Duration) (unlock func(), err error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+// matches ErrLocked if nobody gave it back for as long as the patience. The file is
+// made if it is missing, but for who only reads: then nobody writes, and there is
+// nothing to wait for.
+func lock(name string, alone, reads bool, patience time.Duration) (unlock func(), err error) {
+	flag := os.O_RDWR | os.O_CREATE
+	if reads {
+		flag = os.O_RDONLY
+	}
+	f, err := os.OpenFile(name, flag, 0o644)
+	if reads && errors.Is(err, os.ErrNotExist) {
+		return func() {}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

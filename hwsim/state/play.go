@@ -22,13 +22,14 @@ func (f *Folder) Play(ctx context.Context, s *scenario.Scenario) error {
 	if err != nil {
 		return err
 	}
-	begin := f.clock.Now()
+	watch := newStopwatch(f.clock)
 	for _, step := range plan {
-		for wait := step.After - f.clock.Now().Sub(begin); wait > 0; wait = step.After - f.clock.Now().Sub(begin) {
+		if wait := step.After - watch.look(0); wait > 0 {
 			select {
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			case <-f.clock.After(wait):
+				watch.look(wait)
 			}
 		}
 		if err := f.Update(func(tx *Tx) error { return tx.Step(&step.Step) }); err != nil {

@@ -100,10 +100,30 @@ func (f *Folder) tryInStep(look func(*snapshot) error) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if due := s.doc.due(); !f.synced(s.doc) || !due.IsZero() && !f.clock.Now().Before(due) {
+	if f.reads {
+		if s, err = f.ahead(s); err != nil {
+			return false, err
+		}
+		return true, look(s)
+	}
+	if f.clock.follow(s.doc) != s.doc.Ahead || !f.synced(s.doc) || s.doc.isDue(f.clock.Now()) {
 		return false, nil
 	}
 	return true, look(s)
+}
+
+// ahead is the machine after what has fallen due, which is written nowhere.
+func (f *Folder) ahead(s *snapshot) (*snapshot, error) {
+	tx := f.begin(s.doc)
+	if !tx.settle() {
+		return s, nil
+	}
+	tx.doc.Time = tx.now
+	shown, err := f.model.show(tx.doc)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", stateFile, err)
+	}
+	return &snapshot{s.text, tx.doc, shown}, nil
 }
 
 // load reads the state, if it is not the one that was read last.
@@ -197,6 +217,9 @@ func (f *Folder) Update(change func(*Tx) error) error {
 }
 
 func (f *Folder) update(change func(*Tx) error) error {
+	if f.reads {
+		return fmt.Errorf("hardware folder %s: %w", f.dir, ErrReadOnly)
+	}
 	unlock, err := f.lock(true)
 	if err != nil {
 		return err
@@ -211,10 +234,7 @@ func (f *Folder) update(change func(*Tx) error) error {
 			return fmt.Errorf("hardware folder %s: %w", f.dir, err)
 		}
 	}
-	tx := &Tx{folder: f, doc: s.doc.clone(), now: f.clock.Now()}
-	if tx.now.Before(s.doc.Time) {
-		tx.now = s.doc.Time // clocks of processes differ; time does not go back
-	}
+	tx := f.begin(s.doc)
 	settled := tx.settle()
 	if err := change(tx); err != nil {
 		return err
@@ -223,6 +243,16 @@ func (f *Folder) update(change func(*Tx) error) error {
 		return nil
 	}
 	return f.commit(s, tx)
+}
+
+// begin makes a transaction on a document, which nothing has happened in so far.
+func (f *Folder) begin(doc *document) *Tx {
+	tx := &Tx{folder: f, doc: doc.clone()}
+	tx.doc.Ahead = f.clock.follow(doc)
+	if tx.now = f.clock.Now(); tx.now.Before(doc.Time) {
+		tx.now = doc.Time
+	}
+	return tx
 }
 
 // unchanged says whether a transaction has left all as it was.

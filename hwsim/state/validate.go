@@ -14,6 +14,9 @@ import (
 // shape that show needs, which checks the node that comes of it.
 func (m *model) validate(d *document) error {
 	v := &validator{model: m, doc: d}
+	if d.Ahead < 0 {
+		v.fail("ahead: %d ns; a folder's time is not behind the clock", d.Ahead)
+	}
 	if d.Boot.Number < 1 || !bootForm.MatchString(d.Boot.ID) {
 		v.fail("boot: number %d with ID %q; the first boot is 1, and an ID is a UUID", d.Boot.Number, d.Boot.ID)
 	}
@@ -154,7 +157,7 @@ func (v *validator) virtual(address hardware.PCIAddress, f *function, physical *
 func (v *validator) rest() {
 	d := v.doc
 	for i, loaded := range d.Bitstreams {
-		if region := v.region(loaded.Card, loaded.Region); region == nil || region.Port == "" || !hex32.MatchString(loaded.Function) {
+		if region := v.region(d, loaded.Card, loaded.Region); region == nil || region.Port == "" || !hex32.MatchString(loaded.Function) {
 			v.fail("bitstreams[%d]: there is no region %d with a port on %s, or %q is no function", i, loaded.Region, loaded.Card, loaded.Function)
 		}
 	}
@@ -191,10 +194,11 @@ func (v *validator) virtualGPUs() {
 	}
 }
 
-// region of a card, or nil.
-func (m *model) region(card hardware.PCIAddress, id int) *hardware.FPGARegion {
-	for i := range m.base.FPGAs {
-		if f := &m.base.FPGAs[i]; f.Address == card && id >= 0 && id < len(f.Regions) {
+// region of a card, or nil. It may be the card of a fabric.
+func (m *model) region(d *document, card hardware.PCIAddress, id int) *hardware.FPGARegion {
+	node := m.withPlugged(d)
+	for i := range node.FPGAs {
+		if f := &node.FPGAs[i]; f.Address == card && id >= 0 && id < len(f.Regions) {
 			return &f.Regions[id]
 		}
 	}

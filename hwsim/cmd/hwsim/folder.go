@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -24,6 +26,21 @@ func openFolder(dir string) (*state.Folder, error) {
 		return nil, usageError{errors.New("--dir is missing: the folder of the machine")}
 	}
 	return state.Open(dir)
+}
+
+// lookAt opens the folder of --dir for a look: also one that may not be written to.
+func lookAt(dir string) (*state.Folder, *state.View, error) {
+	f, err := openFolder(dir)
+	var view *state.View
+	if err == nil {
+		view, err = f.View()
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		if f, err = state.OpenReadOnly(dir); err == nil {
+			view, err = f.View()
+		}
+	}
+	return f, view, err
 }
 
 // openOrCreate opens the folders of a machine, and makes those that are missing: one,

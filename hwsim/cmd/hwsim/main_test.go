@@ -62,8 +62,11 @@ func output(t *testing.T, args ...string) string {
 
 func TestTextsFitATerminal(t *testing.T) {
 	commands := [][]string{{"machines"}, {"--help"}}
-	for _, name := range []string{"machines", "run", "state", "reboot", "reset", "inject"} {
+	for _, name := range []string{"machines", "run", "state", "reboot", "reset", "inject", "mig"} {
 		commands = append(commands, []string{name, "--help"})
+	}
+	for _, name := range []string{"on", "off", "profiles", "create", "destroy"} {
+		commands = append(commands, []string{"mig", name, "--help"})
 	}
 	for _, name := range machine.Names() {
 		commands = append(commands, []string{"machines", name})

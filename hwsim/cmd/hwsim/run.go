@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,7 +49,7 @@ func newRun() *cobra.Command {
 			"  hwsim run --dir dgx",
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.run(c.OutOrStdout(), args)
+			return o.run(c.OutOrStdout(), c.ErrOrStderr(), args)
 		},
 	}
 	c.Flags().StringVarP(&o.dir, "dir", "d", "", "the machine's folder `DIR`, made if it is missing")
@@ -74,7 +75,7 @@ func wrapped(names []string) string {
 	return text + strings.TrimSuffix(line, ", ") + "."
 }
 
-func (o *runOptions) run(out io.Writer, args []string) error {
+func (o *runOptions) run(out, errOut io.Writer, args []string) error {
 	if o.dir == "" {
 		return usageError{errors.New("--dir is missing: the folder of the machine")}
 	}
@@ -115,14 +116,13 @@ func (o *runOptions) run(out io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, node := range nodes {
-		if err := state.Connect(folders[0], node); err != nil {
-			return err
-		}
+	cables := &cables{nodes: nodes, errOut: errOut, told: map[string]bool{}}
+	if err := cables.connect(folders[0]); err != nil {
+		return err
 	}
 	interrupted, stop := untilInterrupted()
 	defer stop()
-	return o.serve(interrupted, out, folders, nodes, played)
+	return o.serve(interrupted, out, folders, cables, played)
 }
 
 // playable is an error for a scenario that names what is not there on a machine that
@@ -134,7 +134,9 @@ func (o *runOptions) playable(m *machine.Machine, played *scenario.Scenario) err
 	if _, err := state.Open(o.dir); !errors.Is(err, state.ErrNotFolder) {
 		return err
 	}
-	instance := m.Instantiate(o.id)
+	id := o.id
+	id.Name = cmp.Or(id.Name, m.Name()) // UUIDs follow from it
+	instance := m.Instantiate(id)
 	devices := fault.Devices{Pool: instance.Pool}
 	if len(instance.Nodes) > 0 {
 		devices.Node = instance.Nodes[0].Hardware
@@ -160,7 +162,7 @@ func loadScenario(name string) (*scenario.Scenario, error) {
 
 // serve prints what happens to the folders, and plays the scenario on the only one,
 // until it is interrupted or everything is done.
-func (o *runOptions) serve(interrupted context.Context, out io.Writer, folders, nodes []*state.Folder, played *scenario.Scenario) error {
+func (o *runOptions) serve(interrupted context.Context, out io.Writer, folders []*state.Folder, cables *cables, played *scenario.Scenario) error {
 	ctx, end := context.WithCancelCause(interrupted)
 	defer end(nil)
 	var printing sync.Mutex
@@ -182,10 +184,8 @@ func (o *runOptions) serve(interrupted context.Context, out io.Writer, folders, 
 			printing.Lock()
 			defer printing.Unlock()
 			err := o.print(out, event, len(folders) > 1, f.Name())
-			for _, node := range nodes {
-				if err == nil {
-					err = state.Connect(f, node)
-				}
+			if err == nil {
+				err = cables.connect(f)
 			}
 			return err
 		}
@@ -207,6 +207,29 @@ func (o *runOptions) serve(interrupted context.Context, out io.Writer, folders, 
 	group.Wait()
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, errDone) {
 		return err
+	}
+	return nil
+}
+
+// cables are what connects a pool with nodes. What cannot be plugged is told once, and
+// all else goes on.
+type cables struct {
+	nodes  []*state.Folder
+	errOut io.Writer
+	told   map[string]bool
+}
+
+func (c *cables) connect(pool *state.Folder) error {
+	for _, node := range c.nodes {
+		err := state.Connect(pool, node)
+		var refused *state.PlugError
+		if err != nil && !errors.As(err, &refused) {
+			return err
+		}
+		if err != nil && !c.told[err.Error()] {
+			c.told[err.Error()] = true
+			fmt.Fprintln(c.errOut, err)
+		}
 	}
 	return nil
 }

@@ -25,17 +25,13 @@ func newState() *cobra.Command {
 		Short: "Show what a machine in a folder is now",
 		Long: "state shows the functions of a machine and what has them, its partitions, what\n" +
 			"is broken, what a driver is told to do wrong, and of a fabric pool what is\n" +
-			"attached where.",
+			"attached where. A folder that may not be written to is looked at as well.",
 		Args: arguments(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !slices.Contains([]string{"", "yaml", "json"}, output) {
 				return usageError{fmt.Errorf("--output is %q: it can be yaml or json", output)}
 			}
-			f, err := openFolder(dir)
-			if err != nil {
-				return err
-			}
-			view, err := f.View()
+			f, view, err := lookAt(dir)
 			if err != nil {
 				return err
 			}

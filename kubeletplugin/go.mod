@@ -3,6 +3,7 @@ module github.com/dray-dev/dray/kubeletplugin
 go 1.26.0
 
 require (
+	github.com/NVIDIA/go-nvml v0.13.3-1
 	github.com/cockroachdb/datadriven v1.0.3
 	github.com/google/go-cmp v0.7.0
 	github.com/opencontainers/runtime-spec v1.3.0

@@ -142,6 +142,13 @@ var ImportRules = []ImportRule{
 			"can be killed in a test",
 	},
 	{
+		From:    []string{"..."},
+		Except:  []string{"kubeletplugin/nvml"},
+		InTests: true,
+		Of:      []string{"github.com/NVIDIA/go-nvml/..."},
+		Why:     "NVIDIA's library is C: behind its adapter everything builds without a compiler for it",
+	},
+	{
 		From:    []string{"bench/..."},
 		InTests: true,
 		Of:      []string{ours("allocator/...")},

@@ -2,14 +2,12 @@ package nvidia
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/dray-dev/dray/kubeletplugin/api"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 	"github.com/dray-dev/dray/kubeletplugin/prepare"
-	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
 // gpuKind is whole GPUs.
@@ -17,9 +15,7 @@ type gpuKind struct{ *machine }
 
 // gpuPlan is kept in checkpoints.
 type gpuPlan struct {
-	UUID        string `json:"uuid"`
-	ProductName string `json:"productName"`
-	PCIAddress  string `json:"pciAddress"`
+	onGPU
 	// AdminAccess changes nothing.
 	AdminAccess bool `json:"adminAccess,omitempty"`
 	// ExclusiveProcess is the compute mode while the claim has the GPU.
@@ -34,21 +30,7 @@ type gpuOutcome struct{}
 
 func (*gpuKind) Name() string { return "gpu" }
 
-func (*gpuKind) Match(device string) (lock string, ok bool) {
-	gpu, partition, ok := publish.NVIDIAName(device)
-	return gpu, ok && !partition
-}
-
-// errNoDevice: the hardware is not what it was when the device was published.
-var errNoDevice = errors.New("there is no such device on this node now")
-
-func find(request *prepare.Request) (publish.NVIDIADevice, error) {
-	found, ok := publish.FindNVIDIA(request.Node, request.Device)
-	if !ok {
-		return found, errNoDevice
-	}
-	return found, nil
-}
+func (*gpuKind) Match(device string) (lock string, ok bool) { return match(device, false) }
 
 func (*gpuKind) Holds(request *prepare.Request) ([]string, error) {
 	found, err := find(request)
@@ -68,8 +50,7 @@ func (*gpuKind) Plan(request *prepare.Request, others []gpuPlan) (*gpuPlan, erro
 		return nil, err
 	}
 	gpu := found.GPU
-	plan := &gpuPlan{UUID: gpu.UUID, ProductName: gpu.ProductName, PCIAddress: gpu.Address.String(), AdminAccess: request.AdminAccess,
-		ExclusiveProcess: config.ExclusiveProcess}
+	plan := &gpuPlan{onGPU: on(gpu), AdminAccess: request.AdminAccess, ExclusiveProcess: config.ExclusiveProcess}
 	if config.ExclusiveProcess {
 		const field = "computeMode"
 		switch {
@@ -106,62 +87,54 @@ func errHasInstances(instances []hardware.GPUInstanceState) error {
 }
 
 func (k *gpuKind) Apply(ctx context.Context, plan *gpuPlan) (*gpuOutcome, error) {
-	outcome := &gpuOutcome{}
-	gpu, done, err := k.open(plan.UUID)
-	if err != nil {
-		return outcome, err
-	}
-	defer done()
-	if plan.AdminAccess {
-		return outcome, nil
-	}
-	if plan.WithoutMIG {
-		there, err := instances(gpu)
-		if err == nil && len(there) > 0 {
-			err = errHasInstances(there)
+	return &gpuOutcome{}, k.with(plan.UUID, func(gpu hardware.GPUDevice) error {
+		if plan.AdminAccess {
+			return nil
 		}
-		if err == nil {
-			err = k.setMIGMode(ctx, gpu, false)
+		if plan.WithoutMIG {
+			there, err := instances(gpu)
+			if err == nil && len(there) > 0 {
+				err = errHasInstances(there)
+			}
+			if err == nil {
+				err = k.setMIGMode(ctx, gpu, false)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return outcome, err
-		}
-	}
+		return k.setComputeMode(gpu, plan, hardware.ComputeModeExclusiveProcess)
+	})
+}
+
+// setComputeMode changes it if the claim wants to have it changed.
+func (k *gpuKind) setComputeMode(gpu hardware.GPUDevice, plan *gpuPlan, mode hardware.ComputeMode) error {
 	if !plan.ExclusiveProcess {
-		return outcome, nil
+		return nil
 	}
-	k.step("set the compute mode to exclusive process")
-	if err := gpu.SetComputeMode(hardware.ComputeModeExclusiveProcess); err != nil {
-		return outcome, fmt.Errorf("compute mode: %w", err)
+	k.step("set the compute mode to %s", map[hardware.ComputeMode]string{
+		hardware.ComputeModeExclusiveProcess: "exclusive process", hardware.ComputeModeDefault: "default"}[mode])
+	if err := gpu.SetComputeMode(mode); err != nil {
+		return fmt.Errorf("compute mode: %w", err)
 	}
-	return outcome, nil
+	return nil
 }
 
 // Verify sets the compute mode again, because the library does not tell it.
 func (k *gpuKind) Verify(_ context.Context, plan *gpuPlan, _ *gpuOutcome) error {
-	gpu, done, err := k.open(plan.UUID)
-	if errors.Is(err, hardware.ErrGPUNotFound) {
-		return fmt.Errorf("%w: %w", prepare.ErrNotAsLeft, err)
-	}
-	if err != nil {
-		return err
-	}
-	defer done()
-	if plan.AdminAccess {
-		return nil
-	}
-	on, err := isPartitioned(gpu)
-	if err != nil {
-		return err
-	}
-	if on {
-		return fmt.Errorf("the GPU is in MIG mode: %w", prepare.ErrNotAsLeft)
-	}
-	if plan.ExclusiveProcess {
-		k.step("set the compute mode to exclusive process")
-		return gpu.SetComputeMode(hardware.ComputeModeExclusiveProcess)
-	}
-	return nil
+	return k.verify(plan.UUID, func(gpu hardware.GPUDevice) error {
+		if plan.AdminAccess {
+			return nil
+		}
+		on, err := isPartitioned(gpu)
+		if err != nil {
+			return err
+		}
+		if on {
+			return fmt.Errorf("the GPU is in MIG mode: %w", prepare.ErrNotAsLeft)
+		}
+		return k.setComputeMode(gpu, plan, hardware.ComputeModeExclusiveProcess)
+	})
 }
 
 // Undo has nothing to do after a reboot, which takes both modes back to what they
@@ -170,34 +143,14 @@ func (k *gpuKind) Undo(ctx context.Context, plan *gpuPlan, _ *gpuOutcome, reboot
 	if rebooted || plan.AdminAccess || !plan.ExclusiveProcess && !plan.WithoutMIG {
 		return nil
 	}
-	gpu, done, err := k.open(plan.UUID)
-	if isGone(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer done()
-	if plan.ExclusiveProcess {
-		k.step("set the compute mode to default")
-		if err := gpu.SetComputeMode(hardware.ComputeModeDefault); err != nil && !isGone(err) {
-			return fmt.Errorf("compute mode: %w", err)
+	return k.undo(plan.UUID, func(gpu hardware.GPUDevice) error {
+		if err := k.setComputeMode(gpu, plan, hardware.ComputeModeDefault); err != nil {
+			return err
 		}
-	}
-	isShare := func(other gpuPlan) bool { return other.UUID == plan.UUID && !other.AdminAccess }
-	if !plan.WithoutMIG || slices.ContainsFunc(others, isShare) {
-		return nil
-	}
-	return k.giveBackMIGMode(ctx, gpu, true)
-}
-
-// giveBackMIGMode switches the mode back to what it was. If the GPU is in use, by an
-// administrator's monitor for example, it stays as it is: a pod must not be kept from
-// ending by that, and the next claim switches the mode as it needs it.
-func (m *machine) giveBackMIGMode(ctx context.Context, gpu hardware.GPUDevice, enabled bool) error {
-	err := m.setMIGMode(ctx, gpu, enabled)
-	if isGone(err) || errors.Is(err, hardware.ErrGPUInUse) {
-		return nil
-	}
-	return err
+		isShare := func(other gpuPlan) bool { return other.UUID == plan.UUID && !other.AdminAccess }
+		if !plan.WithoutMIG || slices.ContainsFunc(others, isShare) {
+			return nil
+		}
+		return k.giveBackMIGMode(ctx, gpu, true)
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/dray-dev/dray/kubeletplugin/api"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 	"github.com/dray-dev/dray/kubeletplugin/prepare"
-	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
 // migKind is partitions of GPUs.
@@ -17,10 +16,7 @@ type migKind struct{ *machine }
 
 // migPlan is kept in checkpoints.
 type migPlan struct {
-	// UUID of the GPU.
-	UUID        string `json:"uuid"`
-	ProductName string `json:"productName"`
-	PCIAddress  string `json:"pciAddress"`
+	onGPU
 	// Profile by name and by the hardware's ID.
 	Profile       string `json:"profile"`
 	ProfileID     int    `json:"profileID"`
@@ -56,10 +52,7 @@ type migOutcome struct {
 
 func (*migKind) Name() string { return "mig" }
 
-func (*migKind) Match(device string) (lock string, ok bool) {
-	gpu, partition, ok := publish.NVIDIAName(device)
-	return gpu, ok && partition
-}
+func (*migKind) Match(device string) (lock string, ok bool) { return match(device, true) }
 
 func (*migKind) Holds(request *prepare.Request) ([]string, error) {
 	found, err := find(request)
@@ -82,8 +75,7 @@ func (k *migKind) Plan(request *prepare.Request, others []migPlan) (*migPlan, er
 		return nil, err
 	}
 	gpu, profile := found.GPU, found.Profile
-	plan := &migPlan{UUID: gpu.UUID, ProductName: gpu.ProductName, PCIAddress: gpu.Address.String(),
-		Profile: profile.Name, ProfileID: profile.ID, ComputeSlices: profile.ComputeSlices,
+	plan := &migPlan{onGPU: on(gpu), Profile: profile.Name, ProfileID: profile.ID, ComputeSlices: profile.ComputeSlices,
 		Start: found.Placement.Start, Size: found.Placement.Size, Existing: request.AdminAccess || k.options.StaticMIG}
 	if plan.Existing {
 		if !slices.ContainsFunc(gpu.MIG.Instances, func(i hardware.GPUInstanceState) bool { return plan.is(&i) }) {
@@ -116,43 +108,51 @@ func (*migKind) isFree(plan *migPlan, instances []hardware.GPUInstanceState) err
 	return nil
 }
 
-func (k *migKind) Apply(ctx context.Context, plan *migPlan) (*migOutcome, error) {
-	outcome := &migOutcome{}
-	gpu, done, err := k.open(plan.UUID)
-	if err != nil {
-		return outcome, err
-	}
-	defer done()
-	if plan.Existing {
-		return k.existing(gpu, plan)
-	}
+func (k *migKind) Apply(ctx context.Context, plan *migPlan) (outcome *migOutcome, err error) {
+	outcome = &migOutcome{}
+	err = k.with(plan.UUID, func(gpu hardware.GPUDevice) error {
+		if plan.Existing {
+			return k.existing(gpu, plan, outcome)
+		}
+		known, err := k.makePartition(ctx, gpu, plan, outcome)
+		if !known {
+			outcome = nil
+		}
+		return err
+	})
+	return outcome, err
+}
+
+// makePartition makes the instances and puts them into the outcome. Not known is what
+// was made where it does not say so: it is there, and all that is known of it is where.
+func (k *migKind) makePartition(ctx context.Context, gpu hardware.GPUDevice, plan *migPlan, outcome *migOutcome) (known bool, err error) {
 	if err := k.setMIGMode(ctx, gpu, true); err != nil {
-		return outcome, err
+		return true, err
 	}
 	// The switch may have reset the GPU, and with it what the handle stands for.
 	if gpu, err = k.options.Library.DeviceByUUID(plan.UUID); err != nil {
-		return outcome, err
+		return true, err
 	}
 	k.step("make the GPU instance")
 	instance, err := gpu.CreateGPUInstanceAt(plan.ProfileID, plan.placement())
 	if err != nil {
-		return outcome, fmt.Errorf("GPU instance of profile %s at %d: %w", plan.Profile, plan.Start, err)
+		return true, fmt.Errorf("GPU instance of profile %s at %d: %w", plan.Profile, plan.Start, err)
 	}
 	state, err := instance.Info()
 	if err != nil {
-		return nil, err // it is there, and all that is known of it is where
+		return false, err
 	}
 	outcome.GPUInstance = &state.ID
 	compute, err := k.createCompute(instance, plan.ComputeSlices)
 	if err != nil {
-		return outcome, fmt.Errorf("compute instance: %w", err)
+		return true, fmt.Errorf("compute instance: %w", err)
 	}
 	made, err := compute.Info()
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	outcome.ComputeInstance, outcome.UUID = &made.ID, made.UUID
-	return outcome, nil
+	return true, nil
 }
 
 // createCompute makes a compute instance of the whole GPU instance.
@@ -176,28 +176,28 @@ var wholeCompute = map[int]hardware.ComputeInstanceProfileKind{
 }
 
 // existing finds a partition that somebody has made.
-func (k *migKind) existing(gpu hardware.GPUDevice, plan *migPlan) (*migOutcome, error) {
-	outcome := &migOutcome{}
+func (k *migKind) existing(gpu hardware.GPUDevice, plan *migPlan, outcome *migOutcome) error {
 	there, err := instances(gpu)
 	if err != nil {
-		return outcome, err
+		return err
 	}
 	i := slices.IndexFunc(there, func(i hardware.GPUInstanceState) bool { return plan.is(&i) })
 	if i < 0 {
-		return outcome, fmt.Errorf("the partition has gone: %w", hardware.ErrGPUNotFound)
+		return fmt.Errorf("the partition has gone: %w", hardware.ErrGPUNotFound)
 	}
 	instance, err := gpu.GPUInstanceByID(there[i].ID)
 	if err != nil {
-		return outcome, err
+		return err
 	}
 	computes, err := computeInstances(instance)
 	if err != nil {
-		return outcome, err
+		return err
 	}
 	if len(computes) != 1 {
-		return outcome, fmt.Errorf("GPU instance %d has %d compute instances, not one: %w", there[i].ID, len(computes), hardware.ErrGPUNotSupported)
+		return fmt.Errorf("GPU instance %d has %d compute instances, not one: %w", there[i].ID, len(computes), hardware.ErrGPUNotSupported)
 	}
-	return &migOutcome{GPUInstance: &there[i].ID, ComputeInstance: &computes[0].ID, UUID: computes[0].UUID}, nil
+	*outcome = migOutcome{GPUInstance: &there[i].ID, ComputeInstance: &computes[0].ID, UUID: computes[0].UUID}
+	return nil
 }
 
 func computeInstances(instance hardware.GPUInstance) ([]hardware.ComputeInstanceState, error) {
@@ -230,35 +230,29 @@ func computeInstances(instance hardware.GPUInstance) ([]hardware.ComputeInstance
 
 // Verify finds the partition with the UUID in its place.
 func (k *migKind) Verify(_ context.Context, plan *migPlan, outcome *migOutcome) error {
-	gpu, done, err := k.open(plan.UUID)
-	if errors.Is(err, hardware.ErrGPUNotFound) {
-		return fmt.Errorf("%w: %w", prepare.ErrNotAsLeft, err)
-	}
-	if err != nil {
-		return err
-	}
-	defer done()
-	if outcome == nil || outcome.GPUInstance == nil {
-		return fmt.Errorf("nobody knows its GPU instance: %w", prepare.ErrNotAsLeft)
-	}
-	there, err := instances(gpu)
-	if err != nil {
-		return err
-	}
-	isIt := func(i hardware.GPUInstanceState) bool { return i.ID == *outcome.GPUInstance && plan.is(&i) }
-	if !slices.ContainsFunc(there, isIt) {
-		return fmt.Errorf("GPU instance %d has gone: %w", *outcome.GPUInstance, prepare.ErrNotAsLeft)
-	}
-	instance, err := gpu.GPUInstanceByID(*outcome.GPUInstance)
-	if err != nil {
-		return err
-	}
-	computes, err := computeInstances(instance)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(computes, func(c hardware.ComputeInstanceState) bool { return c.UUID == outcome.UUID }) {
-		return fmt.Errorf("partition %s has gone: %w", outcome.UUID, prepare.ErrNotAsLeft)
-	}
-	return nil
+	return k.verify(plan.UUID, func(gpu hardware.GPUDevice) error {
+		if outcome == nil || outcome.GPUInstance == nil {
+			return fmt.Errorf("nobody knows its GPU instance: %w", prepare.ErrNotAsLeft)
+		}
+		there, err := instances(gpu)
+		if err != nil {
+			return err
+		}
+		isIt := func(i hardware.GPUInstanceState) bool { return i.ID == *outcome.GPUInstance && plan.is(&i) }
+		if !slices.ContainsFunc(there, isIt) {
+			return fmt.Errorf("GPU instance %d has gone: %w", *outcome.GPUInstance, prepare.ErrNotAsLeft)
+		}
+		instance, err := gpu.GPUInstanceByID(*outcome.GPUInstance)
+		if err != nil {
+			return err
+		}
+		computes, err := computeInstances(instance)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(computes, func(c hardware.ComputeInstanceState) bool { return c.UUID == outcome.UUID }) {
+			return fmt.Errorf("partition %s has gone: %w", outcome.UUID, prepare.ErrNotAsLeft)
+		}
+		return nil
+	})
 }

@@ -15,18 +15,7 @@ func (k *migKind) Undo(ctx context.Context, plan *migPlan, outcome *migOutcome, 
 	if plan.Existing {
 		return nil
 	}
-	gpu, done, err := k.open(plan.UUID)
-	if isGone(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := k.undoOn(ctx, gpu, plan, outcome, rebooted); !isGone(err) {
-		return err
-	}
-	return nil
+	return k.undo(plan.UUID, func(gpu hardware.GPUDevice) error { return k.undoOn(ctx, gpu, plan, outcome, rebooted) })
 }
 
 func (k *migKind) undoOn(ctx context.Context, gpu hardware.GPUDevice, plan *migPlan, outcome *migOutcome, rebooted bool) error {

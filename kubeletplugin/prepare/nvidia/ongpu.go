@@ -1,0 +1,83 @@
+package nvidia
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dray-dev/dray/kubeletplugin/hardware"
+	"github.com/dray-dev/dray/kubeletplugin/prepare"
+	"github.com/dray-dev/dray/kubeletplugin/publish"
+)
+
+// onGPU is what plans of both kinds say of the GPU. Its fields stand in checkpoints
+// among theirs.
+type onGPU struct {
+	UUID        string `json:"uuid"`
+	ProductName string `json:"productName"`
+	PCIAddress  string `json:"pciAddress"`
+}
+
+func on(gpu *hardware.GPU) onGPU {
+	return onGPU{UUID: gpu.UUID, ProductName: gpu.ProductName, PCIAddress: gpu.Address.String()}
+}
+
+// match is Match of both kinds: what is on a GPU excludes each other.
+func match(device string, isPartition bool) (lock string, ok bool) {
+	gpu, partition, ok := publish.NVIDIAName(device)
+	return gpu, ok && partition == isPartition
+}
+
+// errNoDevice: the hardware is not what it was when the device was published.
+var errNoDevice = errors.New("there is no such device on this node now")
+
+func find(request *prepare.Request) (publish.NVIDIADevice, error) {
+	found, ok := publish.FindNVIDIA(request.Node, request.Device)
+	if !ok {
+		return found, errNoDevice
+	}
+	return found, nil
+}
+
+// with does something with a GPU while the library is in use.
+func (m *machine) with(uuid string, do func(gpu hardware.GPUDevice) error) error {
+	gpu, done, err := m.open(uuid)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return do(gpu)
+}
+
+// verify is with for Verify: a GPU that is not there is not as it was left. One that
+// is lost may come back, so nobody knows.
+func (m *machine) verify(uuid string, do func(gpu hardware.GPUDevice) error) error {
+	gpu, done, err := m.open(uuid)
+	if errors.Is(err, hardware.ErrGPUNotFound) {
+		return fmt.Errorf("%w: %w", prepare.ErrNotAsLeft, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer done()
+	return do(gpu)
+}
+
+// undo is with for Undo: a GPU that has gone has nothing left to take back.
+func (m *machine) undo(uuid string, do func(gpu hardware.GPUDevice) error) error {
+	if err := m.with(uuid, do); !isGone(err) {
+		return err
+	}
+	return nil
+}
+
+// giveBackMIGMode switches the mode back to what it was. If the GPU is in use, by an
+// administrator's monitor for example, it stays as it is: a pod must not be kept from
+// ending by that, and the next claim switches the mode as it needs it.
+func (m *machine) giveBackMIGMode(ctx context.Context, gpu hardware.GPUDevice, enabled bool) error {
+	err := m.setMIGMode(ctx, gpu, enabled)
+	if isGone(err) || errors.Is(err, hardware.ErrGPUInUse) {
+		return nil
+	}
+	return err
+}

@@ -3,9 +3,7 @@ package partitioning_test
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/dray-dev/dray/hwsim/engine"
@@ -42,44 +40,18 @@ type device struct {
 	position int
 }
 
-// vgpuName is the form of virtual GPUs' names.
-var vgpuName = regexp.MustCompile(`^gpu-(\d+)-vgpu-.+-(\d+)$`)
-
 // newDevice finds what a name stands for; profile is the device's attribute.
 func newDevice(node *hardware.Node, name, profile string) (*device, error) {
-	if found, ok := publish.FindNVIDIA(node, name); ok {
-		return &device{name: name, gpu: found.GPU.Address, whole: wholeName(found.GPU), attribute: profile,
-			profile: found.Profile, position: found.Placement.Start}, nil
+	found, ok := publish.FindNVIDIA(node, name)
+	if !ok {
+		return nil, fmt.Errorf("device %s: it is none of the node's", name)
 	}
-	parts := vgpuName.FindStringSubmatch(name)
-	if parts == nil {
-		return nil, fmt.Errorf("device %s: its name has an unknown form", name)
-	}
-	minor, _ := strconv.Atoi(parts[1]) // the expression admits nothing else
-	position, _ := strconv.Atoi(parts[2])
-	i := slices.IndexFunc(node.GPUs, func(g hardware.GPU) bool { return g.Minor == minor })
-	if i < 0 {
-		return nil, fmt.Errorf("device %s: there is no such GPU", name)
-	}
-	gpu := &node.GPUs[i]
-	k := slices.IndexFunc(gpu.VGPU.Types, func(t hardware.VGPUType) bool { return t.Name == profile })
-	if k < 0 {
-		return nil, fmt.Errorf("device %s: there is no type %s", name, profile)
-	}
-	d := &device{name: name, gpu: gpu.Address, whole: wholeName(gpu), attribute: profile, kind: &gpu.VGPU.Types[k], position: position}
-	if p := slices.IndexFunc(migProfiles(gpu), func(p hardware.MIGProfile) bool { return p.ID == d.kind.MIGProfileID }); p >= 0 {
-		d.profile = &gpu.MIG.Profiles[p]
+	d := &device{name: name, gpu: found.GPU.Address, whole: publish.NVIDIAGPUName(found.GPU.Minor), attribute: profile,
+		profile: found.Profile, kind: found.VGPU, position: found.Slot}
+	if found.Profile != nil {
+		d.position = found.Placement.Start
 	}
 	return d, nil
-}
-
-func wholeName(gpu *hardware.GPU) string { return fmt.Sprintf("gpu-%d", gpu.Minor) }
-
-func migProfiles(gpu *hardware.GPU) []hardware.MIGProfile {
-	if gpu.MIG == nil {
-		return nil
-	}
-	return gpu.MIG.Profiles
 }
 
 // driver prepares allocated devices as the node's driver would: with calls of the

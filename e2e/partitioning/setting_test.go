@@ -138,7 +138,7 @@ func newSetting(name string, node *hardware.Node, e *engine.Engine) (*setting, e
 			if value := slice.Spec.Devices[i].Attributes["profile"].StringValue; value != nil {
 				profile = *value
 			}
-			d, err := newDevice(node, slice.Spec.Devices[i].Name, profile)
+			d, err := newDevice(&now, slice.Spec.Devices[i].Name, profile)
 			if err != nil {
 				return nil, err
 			}

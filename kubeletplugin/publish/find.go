@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
@@ -10,14 +11,20 @@ import (
 type NVIDIADevice struct {
 	// GPU that it is, or is a part of: an element of the node.
 	GPU *hardware.GPU
-	// Profile is nil for the whole GPU; with one, Placement is where the partition
-	// lies, or would lie if there were one.
+	// Profile of a partition, and of the one that backs a virtual GPU; nil for the
+	// whole GPU and for a virtual GPU that shares it by time. Placement is where the
+	// partition lies, or would lie if there were one.
 	Profile   *hardware.MIGProfile
 	Placement hardware.Placement
+	// VGPU is the type of a virtual GPU, nil for everything else. Slot tells those of
+	// one type apart that share the GPU by time: from 0, and on a host of mixed sizes
+	// where it lies, counted in its own size.
+	VGPU *hardware.VGPUType
+	Slot int
 }
 
-// FindNVIDIA is the reverse of the names under which whole GPUs and their
-// partitions are published, whether or not the options of a Publisher would
+// FindNVIDIA is the reverse of the names under which whole GPUs, their partitions
+// and virtual GPUs are published, whether or not the options of a Publisher would
 // publish the device now. It is false for names of other devices.
 func FindNVIDIA(node *hardware.Node, device string) (NVIDIADevice, bool) {
 	for i := range node.GPUs {
@@ -29,19 +36,60 @@ func FindNVIDIA(node *hardware.Node, device string) (NVIDIADevice, bool) {
 		if suffix == "" {
 			return NVIDIADevice{GPU: gpu}, true
 		}
-		if gpu.MIG == nil {
+		if found, ok := findPartition(gpu, suffix); ok {
+			return found, true
+		}
+		if found, ok := findVGPU(gpu, suffix); ok {
+			return found, true
+		}
+	}
+	return NVIDIADevice{}, false
+}
+
+func findPartition(gpu *hardware.GPU, suffix string) (NVIDIADevice, bool) {
+	if gpu.MIG == nil {
+		return NVIDIADevice{}, false
+	}
+	for i := range gpu.MIG.Profiles {
+		profile := &gpu.MIG.Profiles[i]
+		for _, placement := range profile.Placements {
+			if suffix == migSuffix(profile, placement) {
+				return NVIDIADevice{GPU: gpu, Profile: profile, Placement: placement}, true
+			}
+		}
+	}
+	return NVIDIADevice{}, false
+}
+
+func findVGPU(gpu *hardware.GPU, suffix string) (NVIDIADevice, bool) {
+	if gpu.VGPU == nil {
+		return NVIDIADevice{}, false
+	}
+	for i := range gpu.VGPU.Types {
+		t := &gpu.VGPU.Types[i]
+		n, ok := vgpuNumber(suffix, t)
+		if !ok {
 			continue
 		}
-		for j := range gpu.MIG.Profiles {
-			profile := &gpu.MIG.Profiles[j]
+		if t.MIGProfileID < 0 {
+			if n < mostVGPUs(gpu.VGPU, t) {
+				return NVIDIADevice{GPU: gpu, VGPU: t, Slot: n}, true
+			}
+		} else if profile := backing(gpu.MIG, t); profile != nil {
 			for _, placement := range profile.Placements {
-				if suffix == migSuffix(profile, placement) {
-					return NVIDIADevice{GPU: gpu, Profile: profile, Placement: placement}, true
+				if placement.Start == n {
+					return NVIDIADevice{GPU: gpu, Profile: profile, Placement: placement, VGPU: t}, true
 				}
 			}
 		}
 	}
 	return NVIDIADevice{}, false
+}
+
+// vgpuNumber is the number at the end of what vgpuSuffix makes.
+func vgpuNumber(suffix string, t *hardware.VGPUType) (n int, ok bool) {
+	n, err := strconv.Atoi(suffix[strings.LastIndexByte(suffix, '-')+1:])
+	return n, err == nil && n >= 0 && suffix == vgpuSuffix(t, n)
 }
 
 // NVIDIAGPUName is the name under which a whole GPU is published. Those of its parts
@@ -62,13 +110,32 @@ func NVIDIAPartitionName(gpu *hardware.GPU, instance *hardware.GPUInstanceState)
 	return ""
 }
 
+// NVIDIAKind is what a name of a NVIDIA device says that it is.
+type NVIDIAKind int
+
+// The kinds.
+const (
+	NVIDIAGPU NVIDIAKind = iota
+	NVIDIAPartition
+	NVIDIAVGPU
+)
+
 // NVIDIAName tells from a name alone whether it is one that FindNVIDIA could find
-// on some node: the name of the whole GPU, and whether it is a partition of it.
-func NVIDIAName(device string) (gpu string, partition, ok bool) {
-	gpu, _, partition = strings.Cut(device, migMark)
+// on some node: the name of the whole GPU, and what of it the device is.
+func NVIDIAName(device string) (gpu string, kind NVIDIAKind, ok bool) {
+	gpu = device
+	for _, part := range []struct {
+		mark string
+		kind NVIDIAKind
+	}{{migMark, NVIDIAPartition}, {vgpuMark, NVIDIAVGPU}} {
+		// The mark that comes first follows the GPU; a type could have the other in it.
+		if whole, _, found := strings.Cut(device, part.mark); found && len(whole) < len(gpu) {
+			gpu, kind = whole, part.kind
+		}
+	}
 	minor, ok := strings.CutPrefix(gpu, fullNamePrefix)
 	if !ok || minor == "" || strings.Trim(minor, "0123456789") != "" {
-		return "", false, false
+		return "", NVIDIAGPU, false
 	}
-	return gpu, partition, true
+	return gpu, kind, true
 }

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/dray-dev/dray/kubeletplugin/hardware"
 	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
@@ -19,20 +20,26 @@ func TestEveryPublishedNVIDIADeviceIsFoundByItsName(t *testing.T) {
 				if v := d.Attributes["type"].StringValue; v != nil {
 					kind = *v
 				}
-				ours := kind == "gpu" || kind == "mig"
+				wantKind, ours := map[string]publish.NVIDIAKind{
+					"gpu": publish.NVIDIAGPU, "mig": publish.NVIDIAPartition, "vgpu": publish.NVIDIAVGPU}[kind]
 				found, ok := publish.FindNVIDIA(node, d.Name)
 				if ok != ours {
 					t.Fatalf("%s of type %q: found %v with MIG %v", d.Name, kind, ok, options.MIG)
 				}
-				gpu, partition, named := publish.NVIDIAName(d.Name)
-				if named != ours || ours && (partition != (kind == "mig") || gpu != fmt.Sprintf("gpu-%d", found.GPU.Minor)) {
-					t.Fatalf("the name %s is read as of %q, a partition %v, known %v", d.Name, gpu, partition, named)
+				gpu, as, named := publish.NVIDIAName(d.Name)
+				if named != ours || ours && (as != wantKind || gpu != fmt.Sprintf("gpu-%d", found.GPU.Minor)) {
+					t.Fatalf("the name %s is read as of %q, of kind %d, known %v", d.Name, gpu, as, named)
 				}
 				if !ours {
 					continue
 				}
 				uuid := d.Attributes["uuid"].StringValue
 				switch {
+				case (found.VGPU != nil) != (kind == "vgpu"):
+					t.Fatalf("%s is found as %+v", d.Name, found)
+				case kind == "vgpu" && (found.VGPU.Name != *d.Attributes["profile"].StringValue || found.GPU.UUID != *d.Attributes["parentUUID"].StringValue ||
+					(found.Profile != nil) != (*d.Attributes["vgpuSharing"].StringValue == "mig")):
+					t.Fatalf("%s is found as %+v", d.Name, found)
 				case kind == "gpu" && (found.Profile != nil || found.GPU.UUID != *uuid):
 					t.Fatalf("%s is found as %+v", d.Name, found)
 				case kind == "mig" && (found.Profile == nil || found.Profile.Name != *d.Attributes["profile"].StringValue ||
@@ -54,14 +61,50 @@ func TestEveryPublishedNVIDIADeviceIsFoundByItsName(t *testing.T) {
 
 func TestNamesOfNothingAreNotFound(t *testing.T) {
 	node := readNode(t, "a100")
-	for _, name := range []string{"", "gpu-", "gpu-99", "gpu-0-", "gpu-0-mig-", "gpu-0-mig-1g5gb-19-9", "gpu-0-mig-1g5gb-19-00", "GPU-0", "nic-0"} {
+	for _, name := range []string{"", "gpu-", "gpu-99", "gpu-0-", "gpu-0-mig-", "gpu-0-mig-1g5gb-19-9", "gpu-0-mig-1g5gb-19-00", "GPU-0", "gpu-0-vgpu-", "gpu-0-vgpu-nvidia-a100-10c-0", "nic-0"} {
 		if found, ok := publish.FindNVIDIA(node, name); ok {
 			t.Errorf("%q is found as %+v", name, found)
 		}
 	}
-	for _, name := range []string{"", "gpu-", "gpu-x", "gpu-0-", "gpu-0-128", "gpu--mig-1g5gb-19-0", "GPU-0", "nic-0"} {
+	for _, name := range []string{"", "gpu-", "gpu-x", "gpu--vgpu-nvidia-a100-10c-0", "gpu-0-1-vgpu-nvidia-a100-10c-0", "gpu-0-", "gpu-0-128", "gpu--mig-1g5gb-19-0", "GPU-0", "nic-0"} {
 		if gpu, _, ok := publish.NVIDIAName(name); ok {
 			t.Errorf("%q is read as one of %s", name, gpu)
+		}
+	}
+}
+
+// What shares a GPU by time is told apart by where it lies, what a partition backs by
+// where that does.
+func TestVirtualGPUsAreFoundByTheirNames(t *testing.T) {
+	node := readNode(t, "a100")
+	gpu := &node.GPUs[0]
+	profile := gpu.MIG.Profiles[0]
+	gpu.VGPU = &hardware.VGPU{Types: []hardware.VGPUType{
+		{ID: 471, Name: "NVIDIA A100-10C", FramebufferBytes: 10 << 30, MaxInstances: 4, MaxMixed: 2, MIGProfileID: -1},
+		{ID: 474, Name: "NVIDIA A100-1-5C", FramebufferBytes: 5 << 30, MaxInstances: 7, MIGProfileID: profile.ID},
+		{ID: 9, Name: "NVIDIA A100-9-9C", FramebufferBytes: 5 << 30, MaxInstances: 7, MIGProfileID: 99},
+	}}
+	name := func(kind string, n int) string { return fmt.Sprintf("gpu-%d-vgpu-%s-%d", gpu.Minor, kind, n) }
+	last := profile.Placements[len(profile.Placements)-1]
+	for _, c := range []struct {
+		name  string
+		mixed bool
+		want  publish.NVIDIADevice
+	}{
+		{name("nvidia-a100-10c", 0), false, publish.NVIDIADevice{GPU: gpu, VGPU: &gpu.VGPU.Types[0]}},
+		{name("nvidia-a100-10c", 3), false, publish.NVIDIADevice{GPU: gpu, VGPU: &gpu.VGPU.Types[0], Slot: 3}},
+		{name("nvidia-a100-10c", 4), false, publish.NVIDIADevice{}},
+		{name("nvidia-a100-10c", 1), true, publish.NVIDIADevice{GPU: gpu, VGPU: &gpu.VGPU.Types[0], Slot: 1}},
+		{name("nvidia-a100-10c", 2), true, publish.NVIDIADevice{}},
+		{name("nvidia-a100-10c", -1), false, publish.NVIDIADevice{}},
+		{name("nvidia-a100-1-5c", last.Start), false, publish.NVIDIADevice{GPU: gpu, VGPU: &gpu.VGPU.Types[1], Profile: &gpu.MIG.Profiles[0], Placement: last}},
+		{name("nvidia-a100-1-5c", last.Start+last.Size), false, publish.NVIDIADevice{}},
+		{name("nvidia-a100-9-9c", 0), false, publish.NVIDIADevice{}},
+		{name("nvidia-a100-40c", 0), false, publish.NVIDIADevice{}},
+	} {
+		gpu.VGPU.MixedSize = c.mixed
+		if found, ok := publish.FindNVIDIA(node, c.name); found != c.want || ok != (c.want.GPU != nil) {
+			t.Errorf("%s on a host of mixed sizes (%v) is found %v as %+v", c.name, c.mixed, ok, found)
 		}
 	}
 }

@@ -68,13 +68,25 @@ func (m *gpuModel) addVGPUs(partitioned, timeShared bool, maxCounters int) error
 	return nil
 }
 
-// most is how many of a type that shares by time fit, 0 for one that cannot be on
-// a host of mixed sizes.
-func (m *gpuModel) most(t *hardware.VGPUType) int {
-	if m.gpu.VGPU.MixedSize {
+// mostVGPUs is how many of a type that shares by time fit, 0 for one that cannot be
+// on a host of mixed sizes.
+func mostVGPUs(host *hardware.VGPU, t *hardware.VGPUType) int {
+	if host.MixedSize {
 		return t.MaxMixed
 	}
 	return t.MaxInstances
+}
+
+// backing is the profile that backs a type, nil for none of the GPU's.
+func backing(mig *hardware.MIG, t *hardware.VGPUType) *hardware.MIGProfile {
+	if mig == nil {
+		return nil
+	}
+	i := slices.IndexFunc(mig.Profiles, func(f hardware.MIGProfile) bool { return f.ID == t.MIGProfileID })
+	if i < 0 {
+		return nil
+	}
+	return &mig.Profiles[i]
 }
 
 // commonDenominator is a number of parts of the GPU by which the part of every type
@@ -83,7 +95,7 @@ func (m *gpuModel) commonDenominator() (int64, error) {
 	whole := int64(1) // no more than 40 bits
 	for i := range m.gpu.VGPU.Types {
 		t := &m.gpu.VGPU.Types[i]
-		n := int64(m.most(t))
+		n := int64(mostVGPUs(m.gpu.VGPU, t))
 		if t.MIGProfileID >= 0 || n == 0 && m.gpu.VGPU.MixedSize {
 			continue
 		}
@@ -160,8 +172,11 @@ func (m *gpuModel) addMixed(set counters, whole int64, maxCounters int) {
 // number. The number is the slot on a host of mixed sizes, and the first memory slice
 // of a virtual GPU that a partition backs.
 func vgpuSuffix(t *hardware.VGPUType, n int) string {
-	return fmt.Sprintf("-vgpu-%s-%d", label(t.Name), n)
+	return fmt.Sprintf("%s%s-%d", vgpuMark, label(t.Name), n)
 }
+
+// vgpuMark is between the name of a GPU and what says which virtual GPU it is.
+const vgpuMark = "-vgpu-"
 
 // share is a part of the framebuffer counter.
 func share(n int64) resourceapi.Counter {
@@ -170,11 +185,10 @@ func share(n int64) resourceapi.Counter {
 
 // addBacked adds a virtual GPU at each placement of the profile that backs it.
 func (m *gpuModel) addBacked(t *hardware.VGPUType) {
-	i := slices.IndexFunc(m.gpu.MIG.Profiles, func(f hardware.MIGProfile) bool { return f.ID == t.MIGProfileID })
-	if i < 0 {
+	profile := backing(m.gpu.MIG, t)
+	if profile == nil {
 		return
 	}
-	profile := &m.gpu.MIG.Profiles[i]
 	for _, placement := range profile.Placements {
 		m.parts = append(m.parts, gpuPart{suffix: vgpuSuffix(t, placement.Start), profile: -1, vgpu: t,
 			capacity: capacities{"memory": bytes(t.FramebufferBytes)}, counters: profileCounters(profile, placement), groups: []string{migGroup}})

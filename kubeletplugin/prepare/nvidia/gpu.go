@@ -8,6 +8,7 @@ import (
 	"github.com/dray-dev/dray/kubeletplugin/api"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 	"github.com/dray-dev/dray/kubeletplugin/prepare"
+	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
 // gpuKind is whole GPUs.
@@ -30,7 +31,7 @@ type gpuOutcome struct{}
 
 func (*gpuKind) Name() string { return "gpu" }
 
-func (*gpuKind) Match(device string) (lock string, ok bool) { return match(device, false) }
+func (*gpuKind) Match(device string) (lock string, ok bool) { return match(device, publish.NVIDIAGPU) }
 
 func (*gpuKind) Holds(request *prepare.Request) ([]string, error) {
 	found, err := find(request)

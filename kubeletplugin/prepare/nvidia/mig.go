@@ -9,6 +9,7 @@ import (
 	"github.com/dray-dev/dray/kubeletplugin/api"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 	"github.com/dray-dev/dray/kubeletplugin/prepare"
+	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
 // migKind is partitions of GPUs.
@@ -52,7 +53,9 @@ type migOutcome struct {
 
 func (*migKind) Name() string { return "mig" }
 
-func (*migKind) Match(device string) (lock string, ok bool) { return match(device, true) }
+func (*migKind) Match(device string) (lock string, ok bool) {
+	return match(device, publish.NVIDIAPartition)
+}
 
 func (*migKind) Holds(request *prepare.Request) ([]string, error) {
 	found, err := find(request)

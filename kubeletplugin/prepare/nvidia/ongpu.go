@@ -23,9 +23,9 @@ func on(gpu *hardware.GPU) onGPU {
 }
 
 // match is Match of both kinds: what is on a GPU excludes each other.
-func match(device string, isPartition bool) (lock string, ok bool) {
-	gpu, partition, ok := publish.NVIDIAName(device)
-	return gpu, ok && partition == isPartition
+func match(device string, kind publish.NVIDIAKind) (lock string, ok bool) {
+	gpu, is, ok := publish.NVIDIAName(device)
+	return gpu, ok && is == kind
 }
 
 // errNoDevice: the hardware is not what it was when the device was published.
@@ -33,7 +33,7 @@ var errNoDevice = errors.New("there is no such device on this node now")
 
 func find(request *prepare.Request) (publish.NVIDIADevice, error) {
 	found, ok := publish.FindNVIDIA(request.Node, request.Device)
-	if !ok {
+	if !ok || found.VGPU != nil { // no kind prepares virtual GPUs
 		return found, errNoDevice
 	}
 	return found, nil

@@ -236,6 +236,7 @@ func TestBadSpecsAreRefusedBeforeAnythingIsMade(t *testing.T) {
 		"bad name":      {func(s *fleet.Spec) { s.Name = "Node_{{.Index}}" }, "would be called \"Node_0\""},
 		"bad label":     {func(s *fleet.Spec) { s.Labels = map[string]string{"a b": "c"} }, "label \"a b\""},
 		"bad value":     {func(s *fleet.Spec) { s.Labels = map[string]string{"a": "{{.Node}}/x"} }, "label a: node l40s-0"},
+		"empty zone":    {func(s *fleet.Spec) { s.Zones = []string{""} }, "zones[0]: the name of a zone is missing"},
 		"bad zone":      {func(s *fleet.Spec) { s.Zones = []string{"ok", "not ok"} }, "zones[1]"},
 		"options":       {func(s *fleet.Spec) { s.Publish.Minor = 12 }, "minor"},
 		"not kept":      {func(s *fleet.Spec) { s.Publish.Features.PartitionableDevices = false }, "partitionableDevices"},

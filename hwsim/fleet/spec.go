@@ -90,7 +90,10 @@ func (s *Spec) check() error {
 		return fmt.Errorf("fleet: %d instances are more than %d", total, MaxInstances)
 	}
 	for i, zone := range s.Zones {
-		if problems := validation.IsValidLabelValue(zone); zone == "" || len(problems) > 0 {
+		if zone == "" {
+			return fmt.Errorf("fleet: zones[%d]: the name of a zone is missing", i)
+		}
+		if problems := validation.IsValidLabelValue(zone); len(problems) > 0 {
 			return fmt.Errorf("fleet: zones[%d]: %q cannot be the value of a label: %s", i, zone, strings.Join(problems, "; "))
 		}
 	}

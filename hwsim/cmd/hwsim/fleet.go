@@ -145,7 +145,10 @@ func (flags *fleetFlags) spec() (fleet.Spec, error) {
 	if spec.Capacity, err = parseCapacity(flags.capacity); err != nil {
 		return spec, usageError{err}
 	}
-	spec.Publish, err = flags.publish.options()
+	if spec.Publish, err = flags.publish.options(); err != nil {
+		return spec, err
+	}
+	spec.Publish.Bitstreams, err = flags.publish.parseBitstreams(spec.Machines)
 	return spec, err
 }
 

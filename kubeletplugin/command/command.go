@@ -73,8 +73,13 @@ func newCommand(name string, machine Machine) *cobra.Command {
 			"can be set by the environment variable in brackets.\n\n" +
 			"Verbosity -v: 0 what went wrong and what changed for good, 2 each claim and each\n" +
 			"publication, 4 hardware that cannot be read, 6 requests and answers of the kubelet.",
-		Version:       version(),
-		Args:          cobra.NoArgs,
+		Version: version(),
+		Args: func(c *cobra.Command, args []string) error {
+			if err := cobra.NoArgs(c, args); err != nil {
+				return errUsage{err}
+			}
+			return nil
+		},
 		SilenceErrors: true, SilenceUsage: true,
 		PreRunE: func(c *cobra.Command, _ []string) error {
 			if err := fromEnvironment(c.Flags(), environment); err != nil {

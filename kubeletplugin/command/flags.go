@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dray-dev/dray/kubeletplugin/driver"
 	"github.com/dray-dev/dray/kubeletplugin/publish"
@@ -26,7 +28,6 @@ type Flags struct {
 	CDIRoot     string
 	PodUID      string
 	MIG         string
-	VGPU        bool
 	HealthPort  int
 	MetricsPort int
 	Poll        time.Duration
@@ -47,7 +48,6 @@ func (f *Flags) add(set *pflag.FlagSet) {
 	set.StringVar(&f.CDIRoot, "cdi-root", "/var/run/cdi", "`DIR` where container runtimes look for CDI files; "+NodePlaceholder+" stands for the node's name")
 	set.StringVar(&f.PodUID, "pod-uid", "", "`UID` of the driver's pod: allows a second one beside it during an update")
 	set.StringVar(&f.MIG, "mig", "dynamic", "partitions of NVIDIA GPUs, `off|static|dynamic`: none, those that exist, those that could be made")
-	set.BoolVar(&f.VGPU, "vgpu", false, "virtual GPUs, where the host's driver has them")
 	set.IntVar(&f.HealthPort, "healthcheck-port", 51515, "`PORT` of the gRPC health service; 0 for none")
 	set.IntVar(&f.MetricsPort, "metrics-port", 8080, "`PORT` of the metrics, over HTTP; 0 for none")
 	set.DurationVar(&f.Poll, "poll-interval", driver.DefaultPollInterval, "how often hardware is looked at that has no events")
@@ -84,10 +84,14 @@ func nameVariables(set *pflag.FlagSet) {
 	})
 }
 
-// check says what is wrong with the flags, by name. Several nodes need folders apart.
+// check says what is wrong with the flags, by name, and makes paths absolute. Several
+// nodes need folders apart.
 func (f *Flags) check(simulated bool, nodes int) error {
 	if !slices.Contains(migModes, f.MIG) {
 		return fmt.Errorf("--mig is %q: it can be %s", f.MIG, strings.Join(migModes, ", "))
+	}
+	if problems := validation.IsDNS1123Subdomain(f.DriverName); len(problems) > 0 {
+		return fmt.Errorf("--driver-name is %q: %s", f.DriverName, problems[0])
 	}
 	peers := publish.PeerDrivers(publish.NICFunctions)
 	isPeer := slices.Contains([]string{peers.GPU, peers.AMDGPU, peers.NIC, peers.ComputeDomain}, f.DriverName)
@@ -101,16 +105,26 @@ func (f *Flags) check(simulated bool, nodes int) error {
 		flag  string
 		value int
 	}{{"healthcheck-port", f.HealthPort}, {"metrics-port", f.MetricsPort}} {
-		if port.value > 65535 {
+		if port.value < 0 || port.value > 65535 {
 			return fmt.Errorf("--%s is %d: there is no such port", port.flag, port.value)
 		}
 	}
-	if nodes > 1 {
-		for _, path := range []struct{ flag, value string }{{"kubelet-root", f.KubeletRoot}, {"cdi-root", f.CDIRoot}} {
-			if !strings.Contains(path.value, NodePlaceholder) {
-				return fmt.Errorf("--%s is %q: %d nodes need one each, with %s in it", path.flag, path.value, nodes, NodePlaceholder)
-			}
+	for _, path := range []struct {
+		flag  string
+		value *string
+	}{{"kubelet-root", &f.KubeletRoot}, {"cdi-root", &f.CDIRoot}} {
+		if *path.value == "" {
+			return fmt.Errorf("--%s is empty", path.flag)
 		}
+		if nodes > 1 && !strings.Contains(*path.value, NodePlaceholder) {
+			return fmt.Errorf("--%s is %q: %d nodes need one each, with %s in it", path.flag, *path.value, nodes, NodePlaceholder)
+		}
+		// The kubelet and container runtimes are told what is below it.
+		absolute, err := filepath.Abs(*path.value)
+		if err != nil {
+			return fmt.Errorf("--%s: %w", path.flag, err)
+		}
+		*path.value = absolute
 	}
 	return nil
 }
@@ -120,7 +134,7 @@ var migModes = []string{"off", "static", "dynamic"}
 // publish are the options of what is published.
 func (f *Flags) publish(simulated bool) publish.Options {
 	return publish.Options{
-		Drivers: publish.Drivers{GPU: f.DriverName, AMDGPU: f.DriverName}, Simulated: simulated, VGPU: f.VGPU,
+		Drivers: publish.Drivers{GPU: f.DriverName, AMDGPU: f.DriverName}, Simulated: simulated,
 		MIG: map[string]publish.MIGMode{"off": publish.MIGOff, "static": publish.MIGStatic, "dynamic": publish.MIGDynamic}[f.MIG],
 	}
 }

@@ -43,6 +43,7 @@
 //	publishing.go  hardware → what the helper gets; foreign.go what others made
 //	probe.go       what the API server keeps
 //	plugin.go      what the helper calls: prepare, unprepare, errors, health
+//	calls.go       waiting for them at the end
 //	statuses.go    status.devices of claims
 //	metrics.go     metrics
 package driver

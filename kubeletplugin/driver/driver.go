@@ -18,6 +18,7 @@ import (
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 	"github.com/dray-dev/dray/kubeletplugin/internal/processlock"
 	"github.com/dray-dev/dray/kubeletplugin/prepare"
+	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
 // ErrRebooted ends a driver whose machine has booted again: what it knows is of the
@@ -38,6 +39,7 @@ type Driver struct {
 	wake chan struct{}
 	// probeAgain has a token if the API server has dropped what it was said to keep.
 	probeAgain chan struct{}
+	calls      calls
 	publishing publishing
 	statuses   *statuses
 
@@ -54,8 +56,15 @@ func New(options Options) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{options: options, wake: make(chan struct{}, 1), probeAgain: make(chan struct{}, 1), changed: make(chan struct{})}
+	if err := d.checkSockets(); err != nil {
+		return nil, err
+	}
 	d.publishing.lock = processlock.New(filepath.Join(options.Folders.Plugin, "publish.lock"))
+	wished, _ := reduce(options.Publish, ideal())
 	var err error
+	if d.publishing.publisher, err = publish.New(wished); err != nil {
+		return nil, fmt.Errorf("driver: %w", err)
+	}
 	if d.bootID, err = hardware.BootID(options.Host); err != nil {
 		return nil, err
 	}
@@ -84,8 +93,9 @@ func New(options Options) (*Driver, error) {
 
 // Run serves the kubelet and publishes until the context ends, which is no error.
 // It cleans up first what a driver that was killed left half done; a checkpoint that
-// cannot be understood is an error, and the file stays. ErrRebooted asks for a new
-// Driver.
+// cannot be understood is an error, and the file stays. At the end it waits for the
+// calls that run, not longer than StopPatience, and removes its sockets; the slices
+// stay. ErrRebooted asks for a new Driver.
 func (d *Driver) Run(outer context.Context) error {
 	logger := klog.FromContext(outer).WithValues("driver", d.options.Name, "node", d.options.Node)
 	var ctx context.Context
@@ -97,7 +107,8 @@ func (d *Driver) Run(outer context.Context) error {
 		}
 		logger.Error(err, "What an earlier driver left half done cannot be undone now; it stays in the checkpoint")
 	}
-	helper, err := kubeletplugin.Start(ctx, (*plugin)(d), d.helperOptions()...)
+	// The helper ends by Stop and not by the context: that would break off calls.
+	helper, err := kubeletplugin.Start(context.WithoutCancel(ctx), (*plugin)(d), d.helperOptions()...)
 	if err != nil {
 		return err
 	}
@@ -109,6 +120,11 @@ func (d *Driver) Run(outer context.Context) error {
 	}
 	group.Go(func() { d.statuses.run(ctx) })
 	d.follow(ctx)
+	select {
+	case <-d.calls.end():
+	case <-d.options.Clock.After(StopPatience):
+		logger.Info("Calls of the kubelet are broken off; what they leave half done is undone at the next start")
+	}
 	helper.Stop()
 	group.Wait()
 	d.publishing.giveUp()

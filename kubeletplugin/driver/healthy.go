@@ -46,6 +46,22 @@ func (d *Driver) sockets() (registration, service string) {
 		filepath.Join(o.Folders.Plugin, "dra-"+string(o.PodUID)+".sock")
 }
 
+// longestSocket is how long the path of a socket can be, in bytes.
+const longestSocket = 107
+
+// checkSockets fails early where the system would say no more than that an argument
+// is invalid.
+func (d *Driver) checkSockets() error {
+	registration, service := d.sockets()
+	for _, path := range []string{registration, service} {
+		if len(path) > longestSocket {
+			return fmt.Errorf("socket %s: its path has %d bytes and can have %d: the kubelet's folder must have a shorter name",
+				path, len(path), longestSocket)
+		}
+	}
+	return nil
+}
+
 func dial(socket string, call func(*grpc.ClientConn) error) (err error) {
 	connection, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

@@ -21,6 +21,12 @@ type server struct {
 	features publish.Features
 }
 
+// ideal is a server that keeps everything.
+func ideal() *server {
+	return &server{minor: publish.NewestMinor, features: publish.Features{PartitionableDevices: true, DeviceTaints: true,
+		CompatibilityGroups: true, ListAttributes: true, BindingConditions: true, ConsumableCapacity: true, ExtendedResources: true}}
+}
+
 // probe finds out which features the API server keeps: it drops fields of those that
 // are off and says nothing. Each is tried with a slice of its own that is only
 // checked, never stored, because a slice that is refused says nothing of the rest.

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -26,7 +25,8 @@ type publishing struct {
 	lock  *processlock.Lock
 	held  chan error
 	owned bool
-	// server is nil before it was probed; publisher is of its features.
+	// server is nil before it was probed. publisher is of the features that it was last
+	// found to keep; before the first time, of all that is wished for.
 	server    *server
 	publisher *publish.Publisher
 	retry     backoff
@@ -41,23 +41,30 @@ type publishing struct {
 
 type taintID struct{ device, key, value, effect string }
 
-// backoff says when something that failed is tried again.
+// backoff says when something that failed is tried again, and until then how.
 type backoff struct {
 	pause time.Duration
 	at    time.Time
+	err   error
 }
 
-func (b *backoff) failed(now time.Time) {
+func (b *backoff) failed(now time.Time, err error) {
+	b.err = err
 	b.pause = min(max(2*b.pause, time.Second), 30*time.Second)
 	b.at = now.Add(b.pause)
 }
 
 // publish makes slices of the hardware and gives them to the helper if they differ
-// from the last ones. The view is shown even where nothing can be published.
+// from the last ones. The view is shown even where nothing can be published: claims
+// are prepared, and the kubelet is told the health of their devices, without the API
+// server.
 func (d *Driver) publish(ctx context.Context, node *hardware.Node, problems []watch.Problem) error {
 	p := &d.publishing
 	now := d.options.Clock.Now()
 	if err := d.learn(ctx, now); err != nil {
+		if pools, all, publishErr := d.unproblematic(node); pools != nil || publishErr == nil {
+			d.show(newView(node, problems, all, now))
+		}
 		return err
 	}
 	pool, all, err := d.pool(ctx, node, problems, now)
@@ -120,14 +127,14 @@ func (d *Driver) learn(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	if now.Before(p.retry.at) {
-		return errors.New("the API server could not be asked what it keeps")
+		return p.retry.err
 	}
 	found, err := probe(ctx, d.options.Client, d.options.Name, d.options.Node)
 	if err == nil && p.since == nil {
 		p.since, err = d.readTaintTimes(ctx)
 	}
 	if err != nil {
-		p.retry.failed(now)
+		p.retry.failed(now, err)
 		return err
 	}
 	options, leftOut := reduce(d.options.Publish, found)
@@ -160,29 +167,42 @@ func (d *Driver) readTaintTimes(ctx context.Context) (map[taintID]metav1.Time, e
 	return since, nil
 }
 
-// pool is this driver's pool, always with a slice, and all its devices as they would
-// be without problems. An error beside a pool is about devices that are left out.
+// unproblematic are the slices as they would be without problems, and the devices in
+// them that can be prepared; no others are ever published. An error beside slices is
+// about devices that are left out.
+func (d *Driver) unproblematic(node *hardware.Node) (pools []publish.Pool, prepared []resourceapi.Device, err error) {
+	pools, err = d.publishing.publisher.Node(d.options.Node, node, publish.State{})
+	for _, slice := range d.slicesOf(pools) {
+		for i := range slice.Spec.Devices {
+			if d.isPrepared(slice.Spec.Devices[i].Name) {
+				prepared = append(prepared, slice.Spec.Devices[i])
+			}
+		}
+	}
+	return pools, prepared, err
+}
+
+// pool is this driver's pool, always with a slice, and the devices that it would have
+// without problems. An error beside a pool is about devices that are left out.
 func (d *Driver) pool(ctx context.Context, node *hardware.Node, problems []watch.Problem, now time.Time) (*resourceslice.Pool, []resourceapi.Device, error) {
 	p := &d.publishing
-	pools, err := p.publisher.Node(d.options.Node, node, publish.State{})
+	pools, prepared, err := d.unproblematic(node)
 	if pools == nil && err != nil {
 		return nil, nil, err
 	}
-	var all []resourceapi.Device
 	state := publish.State{Taints: map[publish.DeviceID][]resourceapi.DeviceTaint{}, Withdrawn: map[publish.DeviceID]bool{}}
 	since := map[taintID]metav1.Time{}
 	for _, slice := range d.slicesOf(pools) {
 		for i := range slice.Spec.Devices {
-			device := &slice.Spec.Devices[i]
-			id := publish.DeviceID{Driver: d.options.Name, Device: device.Name}
-			if !d.isPrepared(device.Name) {
+			name := slice.Spec.Devices[i].Name
+			id := publish.DeviceID{Driver: d.options.Name, Device: name}
+			if !d.isPrepared(name) {
 				state.Withdrawn[id] = true
 				continue
 			}
-			all = append(all, *device)
 			for j := range problems {
-				if problems[j].Concerns(device.Name) {
-					state.Taints[id] = append(state.Taints[id], p.taint(since, device.Name, problems[j].Taint, now))
+				if problems[j].Concerns(name) {
+					state.Taints[id] = append(state.Taints[id], p.taint(since, name, problems[j].Taint, now))
 				}
 			}
 		}
@@ -204,7 +224,7 @@ func (d *Driver) pool(ctx context.Context, node *hardware.Node, problems []watch
 	if len(pool.Slices) == 0 { // it says that the driver is there
 		pool.Slices = []resourceslice.Slice{{}}
 	}
-	return pool, all, err
+	return pool, prepared, err
 }
 
 func (d *Driver) slicesOf(pools []publish.Pool) []resourceapi.ResourceSlice {

@@ -121,15 +121,15 @@ func (f *Flags) run(outer context.Context, machine Machine) error {
 	if err := f.check(machine.Simulated(), len(nodes)); err != nil {
 		return errUsage{err}
 	}
-	config, err := f.config()
-	if err != nil {
-		return err
-	}
 	registry := metrics.NewKubeRegistry()
 	counted := driver.NewMetrics(registry)
 	counted.Begin(f.DriverName)
 	drivers := make([]*running, len(nodes))
 	for i, node := range nodes {
+		config, err := f.config(node.Name)
+		if err != nil {
+			return err
+		}
 		if drivers[i], err = newRunning(f, config, node, machine.Simulated(), counted); err != nil {
 			return err
 		}
@@ -161,8 +161,9 @@ func (f *Flags) run(outer context.Context, machine Machine) error {
 	return nil
 }
 
-func (f *Flags) config() (*rest.Config, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", f.Kubeconfig)
+// config is how the driver of a node reaches the API server.
+func (f *Flags) config(node string) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", here(f.Kubeconfig, node))
 	if err != nil {
 		return nil, fmt.Errorf("how to reach the API server (--kubeconfig): %w", err)
 	}

@@ -38,7 +38,7 @@ type Flags struct {
 const NodePlaceholder = "{node}"
 
 func (f *Flags) add(set *pflag.FlagSet) {
-	set.StringVar(&f.Kubeconfig, "kubeconfig", "", "`FILE` that says how to reach the API server; without it, as a pod in the cluster")
+	set.StringVar(&f.Kubeconfig, "kubeconfig", "", "`FILE` that says how to reach the API server; "+NodePlaceholder+" stands for the node's name; without it, as a pod in the cluster")
 	set.Float32Var(&f.QPS, "kube-api-qps", 5, "requests a second to the API server")
 	set.IntVar(&f.Burst, "kube-api-burst", 10, "requests at once to the API server")
 	set.StringVar(&f.DriverName, "driver-name", publish.DrayDrivers().GPU, "`NAME` of the DRA driver")
@@ -141,9 +141,11 @@ func (f *Flags) publish(simulated bool) publish.Options {
 
 // folders of a node.
 func (f *Flags) folders(node string) driver.Folders {
-	here := func(path string) string { return strings.ReplaceAll(path, NodePlaceholder, node) }
-	return driver.KubeletFolders(here(f.KubeletRoot), f.DriverName, here(f.CDIRoot))
+	return driver.KubeletFolders(here(f.KubeletRoot, node), f.DriverName, here(f.CDIRoot, node))
 }
+
+// here is a path on a node.
+func here(path, node string) string { return strings.ReplaceAll(path, NodePlaceholder, node) }
 
 func (f *Flags) podUID() types.UID { return types.UID(f.PodUID) }
 

@@ -27,6 +27,10 @@ type Fleet struct {
 // Member is a node of the fleet, or a fabric pool.
 type Member struct {
 	Machine string
+	// Instance is the name of the rack, or of the node itself, and Place the node's
+	// place in the rack, from 0: with the fleet's seed they are the machine's identity.
+	Instance string
+	Place    int
 	// Node and Hardware are nil for a fabric pool.
 	Node     *corev1.Node
 	Hardware *hardware.Node
@@ -202,5 +206,5 @@ func (f *Fleet) member(m *machine.Machine, place Place, node *machine.Node) (Mem
 	if err != nil {
 		return Member{}, fmt.Errorf("fleet: machine %s: %w", m.Name(), err)
 	}
-	return Member{Machine: m.Name(), Node: object, Hardware: node.Hardware, Pools: pools}, nil
+	return Member{Machine: m.Name(), Instance: place.Instance, Place: place.Member, Node: object, Hardware: node.Hardware, Pools: pools}, nil
 }

@@ -214,7 +214,7 @@ func Open(dir string, options ...Option) (*Folder, error) {
 func read(dir string, options []Option) (*Folder, error) {
 	identity, err := os.ReadFile(filepath.Join(dir, identityFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w here; make one with hwsim run", ErrNotFolder)
+		return nil, fmt.Errorf("%w here: hwsim run makes one", ErrNotFolder)
 	}
 	if err != nil {
 		return nil, err

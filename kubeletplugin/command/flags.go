@@ -28,6 +28,7 @@ type Flags struct {
 	CDIRoot     string
 	PodUID      string
 	MIG         string
+	Evict       bool
 	HealthPort  int
 	MetricsPort int
 	Poll        time.Duration
@@ -48,6 +49,7 @@ func (f *Flags) add(set *pflag.FlagSet) {
 	set.StringVar(&f.CDIRoot, "cdi-root", "/var/run/cdi", "`DIR` where container runtimes look for CDI files; "+NodePlaceholder+" stands for the node's name")
 	set.StringVar(&f.PodUID, "pod-uid", "", "`UID` of the driver's pod: allows a second one beside it during an update")
 	set.StringVar(&f.MIG, "mig", "dynamic", "partitions of NVIDIA GPUs, `off|static|dynamic`: none, those that exist, those that could be made")
+	set.BoolVar(&f.Evict, "evict", false, "evict the pods that run on a device that breaks, unless they tolerate its taint (NoExecute in place of NoSchedule)")
 	set.IntVar(&f.HealthPort, "healthcheck-port", 51515, "`PORT` of the gRPC health service; 0 for none")
 	set.IntVar(&f.MetricsPort, "metrics-port", 8080, "`PORT` of the metrics, over HTTP; 0 for none")
 	set.DurationVar(&f.Poll, "poll-interval", driver.DefaultPollInterval, "how often hardware is looked at that has no events")

@@ -50,6 +50,8 @@ type Node struct {
 type running struct {
 	node    Node
 	options driver.Options
+	// evict has pods of broken devices evicted.
+	evict bool
 
 	mu     sync.Mutex
 	driver *driver.Driver
@@ -64,7 +66,7 @@ func newRunning(f *Flags, config *rest.Config, node Node, simulated bool, metric
 	if err != nil {
 		return nil, err
 	}
-	r := &running{node: node, options: driver.Options{Name: f.DriverName, Node: node.Name, Client: client, Host: node.Host,
+	r := &running{node: node, evict: f.Evict, options: driver.Options{Name: f.DriverName, Node: node.Name, Client: client, Host: node.Host,
 		Publish: f.publish(simulated), Folders: f.folders(node.Name), PodUID: f.podUID(), Clock: node.Clock, PollInterval: f.Poll,
 		Metrics: metrics, Interfere: node.Interfere, Step: node.Step}}
 	if simulated {
@@ -80,7 +82,11 @@ func (r *running) boot(ctx context.Context) (*driver.Driver, error) {
 	library := newPatient(ctx, r.node.GPUs, clockOf(r.node.Clock))
 	options.GPUs = library
 	options.Kinds = nvidia.Kinds(nvidia.Options{Library: library, Host: r.node.Host, DriverRoot: r.node.DriverRoot, StaticMIG: static, Step: r.node.Step})
-	options.Watchers = []watch.Watcher{watchnvidia.New(watchnvidia.Options{Library: library, Clock: clockOf(r.node.Clock)})}
+	watcher := watch.Watcher(watchnvidia.New(watchnvidia.Options{Library: library, Clock: clockOf(r.node.Clock)}))
+	if r.evict {
+		watcher = watch.Evicting(watcher)
+	}
+	options.Watchers = []watch.Watcher{watcher}
 	if !static {
 		options.Foreign = nvidia.ForeignDevices
 	}

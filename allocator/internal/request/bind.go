@@ -127,7 +127,7 @@ func (b *binder) bindRequest(claim *Claim, request *Request, bound *search.Reque
 	bound.Alternatives = resized(bound.Alternatives, len(request.Alternatives))
 	for i := range request.Alternatives {
 		alternative, result := &request.Alternatives[i], &bound.Alternatives[i]
-		*result = emptied(result)
+		empty(result)
 		if alternative.err != nil {
 			return 0, alternative.err
 		}
@@ -156,6 +156,9 @@ func (b *binder) bindCount(a *Alternative, bound *search.Alternative) error {
 		match, faulty, err := b.selected(i, a)
 		if err != nil {
 			return err
+		}
+		if match.Empty() && faulty.Empty() {
+			continue // What comes only takes away.
 		}
 		if b.Claims.Features.ConsumableCapacity {
 			b.meter(i, a, bound, match, faulty)

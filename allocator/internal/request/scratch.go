@@ -27,7 +27,7 @@ type Scratch struct {
 func (s *Scratch) Bind(ctx context.Context, claims *Claims, target Target) (*Bound, error) {
 	s.used, s.numbered = 0, 0
 	s.bound.Claims, s.bound.Target = claims, target
-	s.binder = binder{Bound: &s.bound, scratch: s, ctx: ctx, meters: s.binder.meters}
+	s.binder.Bound, s.binder.scratch, s.binder.ctx = &s.bound, s, ctx
 	return s.binder.bind()
 }
 
@@ -65,7 +65,10 @@ func resized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// emptied is an alternative with nothing in it but the memory of its lists.
-func emptied(a *search.Alternative) search.Alternative {
-	return search.Alternative{Members: a.Members[:0], Tests: a.Tests[:0]}
+// empty leaves nothing in an alternative but the memory of its lists. It goes by
+// field, which is the fastest way while garbage is collected.
+func empty(a *search.Alternative) {
+	a.Count, a.All, a.Admin = 0, false, false
+	a.Candidates, a.Faulty, a.Full, a.Demands = nil, nil, nil, nil
+	a.Members, a.Tests = a.Members[:0], a.Tests[:0]
 }

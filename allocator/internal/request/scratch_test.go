@@ -2,9 +2,12 @@ package request
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dray-dev/dray/allocator/internal/inventory"
+	"github.com/dray-dev/dray/allocator/internal/search"
 	"github.com/dray-dev/dray/allocator/internal/selector"
 )
 
@@ -122,6 +126,58 @@ func TestNodesThatShareAPoolDoNotMixUpTheAsks(t *testing.T) {
 		little, much := bound.deviceNames(requests[0].Alternatives[0].Candidates), bound.deviceNames(requests[1].Alternatives[0].Candidates)
 		if little != turn.little || much != "" {
 			t.Errorf("node %s: 2 slots have %q and 4 have %q, want %q and none", turn.node, little, much, turn.little)
+		}
+	}
+}
+
+// Alternatives are emptied field by field: a field that is added has to be there, too.
+func TestEmptiedAlternativesKeepNothing(t *testing.T) {
+	var compiled Alternative
+	fillFields(t, &compiled)
+	compiled.reset("", "")
+	expectEmpty(t, &compiled)
+	var bound search.Alternative
+	fillFields(t, &bound)
+	empty(&bound)
+	expectEmpty(t, &bound)
+}
+
+// fillFields makes each field something else than zero.
+func fillFields[T any](t *testing.T, of *T) {
+	t.Helper()
+	v := reflect.ValueOf(of).Elem()
+	for i := range v.NumField() {
+		field := v.Field(i)
+		field = reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem() // Settable, exported or not.
+		switch field.Kind() {
+		case reflect.Bool:
+			field.SetBool(true)
+		case reflect.Int:
+			field.SetInt(1)
+		case reflect.String:
+			field.SetString("x")
+		case reflect.Slice:
+			field.Set(reflect.MakeSlice(field.Type(), 1, 1))
+		case reflect.Map:
+			field.Set(reflect.MakeMap(field.Type()))
+		case reflect.Pointer:
+			field.Set(reflect.New(field.Type().Elem()))
+		case reflect.Interface:
+			field.Set(reflect.ValueOf(errors.New("x")))
+		default:
+			t.Fatalf("%s.%s: the test cannot fill a %s", v.Type(), v.Type().Field(i).Name, field.Kind())
+		}
+	}
+}
+
+// expectEmpty reports fields that have anything but the memory of a list.
+func expectEmpty[T any](t *testing.T, of *T) {
+	t.Helper()
+	v := reflect.ValueOf(of).Elem()
+	for i := range v.NumField() {
+		field := v.Field(i)
+		if !field.IsZero() && (field.Kind() != reflect.Slice || field.Len() > 0) {
+			t.Errorf("%s.%s is not empty", v.Type(), v.Type().Field(i).Name)
 		}
 	}
 }

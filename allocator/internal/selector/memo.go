@@ -18,9 +18,15 @@ import (
 // expressions. So what is kept of a verdict is no more than its sets, in a list
 // that is searched from the front, and what it takes to evaluate an expression
 // goes when all devices have been asked.
+//
+// Invariants:
+//
+//  1. What is in the list of verdicts does not change, nor does what follows it
+//     there: the list is read without mu, which is held to give it another front.
+//  2. It has each expression at most once for a cache, and at most maxEntries.
 type Memo struct {
+	verdicts atomic.Pointer[knownVerdict]
 	mu       sync.Mutex
-	verdicts []knownVerdict
 	// entries are a list: derived attributes, and verdicts that are not complete.
 	entries *memoEntry
 	// odd are the devices with an attribute that cannot be converted; nil until
@@ -33,6 +39,7 @@ type knownVerdict struct {
 	cache      *cel.Cache
 	expression string
 	verdict    Verdict
+	next       *knownVerdict
 }
 
 type memoKey struct {
@@ -81,10 +88,13 @@ const maxEntries = 64
 // verdictOrEntry returns a verdict that is complete, or else the entry to
 // complete it in. Derived attributes stay in their entry.
 func (m *Memo) verdictOrEntry(key memoKey) (Verdict, *memoEntry) {
+	if known, _ := m.find(key); known != nil {
+		return known.verdict, nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if i := m.find(key); i >= 0 {
-		return m.verdicts[i].verdict, nil
+	if known, _ := m.find(key); known != nil {
+		return known.verdict, nil // It was completed meanwhile.
 	}
 	number := 0
 	for e := m.entries; e != nil; e = e.next {
@@ -100,17 +110,18 @@ func (m *Memo) verdictOrEntry(key memoKey) (Verdict, *memoEntry) {
 	return Verdict{}, m.entries
 }
 
-// find returns the place of a complete verdict, -1 if it is not there.
-func (m *Memo) find(key memoKey) int {
+// find returns a complete verdict, or nil and how many others there are.
+func (m *Memo) find(key memoKey) (known *knownVerdict, others int) {
 	if key.derived {
-		return -1
+		return nil, 0
 	}
-	for i := range m.verdicts {
-		if known := &m.verdicts[i]; known.cache == key.cache && known.expression == key.expression {
-			return i
+	for known := m.verdicts.Load(); known != nil; known = known.next {
+		if known.cache == key.cache && known.expression == key.expression {
+			return known, 0
 		}
+		others++
 	}
-	return -1
+	return nil, others
 }
 
 // finish moves the verdict of an entry, whose lock the caller holds and in which
@@ -126,17 +137,15 @@ func (m *Memo) finish(e *memoEntry) {
 			break
 		}
 	}
-	if m.find(e.key) >= 0 {
+	known, others := m.find(e.key)
+	if known != nil {
 		return // The entry was forgotten, and another has been faster.
 	}
-	if len(m.verdicts) >= maxEntries {
-		m.verdicts = nil
+	next := m.verdicts.Load()
+	if others >= maxEntries {
+		next = nil
 	}
-	// Grown by one: most pools are asked about as many expressions as all others.
-	grown := make([]knownVerdict, len(m.verdicts)+1)
-	copy(grown, m.verdicts)
-	grown[len(m.verdicts)] = knownVerdict{cache: e.key.cache, expression: e.key.expression, verdict: e.verdict}
-	m.verdicts = grown
+	m.verdicts.Store(&knownVerdict{cache: e.key.cache, expression: e.key.expression, verdict: e.verdict, next: next})
 }
 
 // noneOdd stands for the usual case, in which all devices can be converted.

@@ -32,9 +32,12 @@ func (w *writer) config() []resourceapi.DeviceAllocationConfiguration {
 func (w *writer) classConfig() []resourceapi.DeviceAllocationConfiguration {
 	var configs []resourceapi.DeviceAllocationConfiguration
 	type span struct{ start, end int }
-	ofClass := make(map[string]span)
+	var ofClass map[string]span
 	for i := range w.claim.Requests {
 		alternative := w.alternative(i)
+		if len(alternative.Class.Spec.Config) == 0 {
+			continue // Most classes have none.
+		}
 		name := alternative.FullName()
 		if s, found := ofClass[alternative.Class.Name]; found {
 			for j := s.start; j < s.end; j++ {
@@ -49,6 +52,9 @@ func (w *writer) classConfig() []resourceapi.DeviceAllocationConfiguration {
 				Requests:            []string{name},
 				DeviceConfiguration: config.DeviceConfiguration,
 			})
+		}
+		if ofClass == nil {
+			ofClass = make(map[string]span)
 		}
 		ofClass[alternative.Class.Name] = span{start, len(configs)}
 	}

@@ -52,14 +52,19 @@ func (w *writer) termsError(slice *resourceapi.ResourceSlice, device *resourceap
 	}
 }
 
+// onlyNode takes one allocation: most results have such a selector.
 func onlyNode(name string) *corev1.NodeSelector {
-	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-		MatchFields: []corev1.NodeSelectorRequirement{{
-			Key:      metav1.ObjectNameField,
-			Operator: corev1.NodeSelectorOpIn,
-			Values:   []string{name},
-		}},
-	}}}
+	s := &struct {
+		selector corev1.NodeSelector
+		terms    [1]corev1.NodeSelectorTerm
+		fields   [1]corev1.NodeSelectorRequirement
+		values   [1]string
+	}{}
+	s.values[0] = name
+	s.fields[0] = corev1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: s.values[:]}
+	s.terms[0].MatchFields = s.fields[:]
+	s.selector.NodeSelectorTerms = s.terms[:]
+	return &s.selector
 }
 
 // addMissing appends the requirements that are not there yet. The order of

@@ -32,10 +32,7 @@ func devicesOf(t testing.TB, name string) fault.Devices {
 
 // The cases plan the input on a machine: "plan machine=dgx-h100".
 func TestCases(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		if strings.Contains(path, "/fuzz/") {
-			t.Skip()
-		}
+	datadriven.Walk(t, "testdata/cases", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			name := "dgx-h100"
 			d.MaybeScanArgs(t, "machine", &name)

@@ -16,15 +16,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
+
+	"github.com/dray-dev/dray/tools/stream"
 )
 
-func main() {
-	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintf(os.Stderr, "counttests: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(stream.Code("counttests", run(os.Args[1:], os.Stdout, os.Stderr), os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("counttests", flag.ContinueOnError)
@@ -36,17 +32,11 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if *name == "" || flags.NArg() == 0 {
 		return errors.New("give -name, then what go test is to be called with")
 	}
-	command := exec.Command("go", append([]string{"test", "-json"}, flags.Args()...)...)
-	command.Stderr = stderr
-	output, err := command.StdoutPipe()
-	if err != nil {
+	var c counts
+	readErr, runErr := stream.Command("go", append([]string{"test", "-json"}, flags.Args()...), stderr, func(output io.Reader) (err error) {
+		c, err = count(output, stdout)
 		return err
-	}
-	if err := command.Start(); err != nil {
-		return fmt.Errorf("start go test: %w", err)
-	}
-	c, readErr := count(output, stdout)
-	runErr := command.Wait()
+	})
 	if readErr != nil {
 		return readErr
 	}

@@ -15,22 +15,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
+
+	"github.com/dray-dev/dray/tools/stream"
 )
 
-func main() {
-	err := run(os.Args[1:], os.Stdout, os.Stderr)
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit) && exit.ExitCode() > 0:
-		os.Exit(exit.ExitCode())
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "figure: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(stream.Code("figure", run(os.Args[1:], os.Stdout, os.Stderr), os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("figure", flag.ContinueOnError)
@@ -42,17 +33,11 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if *prefix == "" || flags.NArg() == 0 {
 		return errors.New("give -prefix, then the command to run")
 	}
-	command := exec.Command(flags.Arg(0), flags.Args()[1:]...)
-	command.Stderr = stderr
-	output, err := command.StdoutPipe()
-	if err != nil {
-		return fmt.Errorf("read the output of %s: %w", flags.Arg(0), err)
-	}
-	if err := command.Start(); err != nil {
-		return fmt.Errorf("start %s: %w", flags.Arg(0), err)
-	}
-	line, readErr := passOn(output, stdout, *prefix)
-	err = command.Wait()
+	line := ""
+	readErr, err := stream.Command(flags.Arg(0), flags.Args()[1:], stderr, func(output io.Reader) (err error) {
+		line, err = passOn(output, stdout, *prefix)
+		return err
+	})
 	if line != "" {
 		fmt.Fprintln(stdout, line)
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-scheduler/app"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/dray-dev/dray/scheduler/command/linked"
@@ -90,6 +91,10 @@ func checkProfile(profile *config.KubeSchedulerProfile) error {
 		return fmt.Errorf("has arguments for the plugin DynamicResources, which it does not enable: move them to {name: %s, args: {...}} of pluginConfig, "+
 			"with apiVersion %s and kind %s", plugin.Name, plugin.APIVersion, plugin.Kind)
 	}
+	if name, found := unknownArguments(profile); found {
+		return fmt.Errorf("has arguments for the plugin %s in pluginConfig, but there is none of that name, so they would have no effect: "+
+			"correct the name, which for the plugin of this scheduler is %s, or remove them", name, plugin.Name)
+	}
 	if points := withoutPlugin(profile); len(points) > 0 {
 		return fmt.Errorf("enables the plugin %s, but not at %s, so devices could be given out twice or not at all: "+
 			"add {name: %s} to plugins.multiPoint.enabled, and disable it nowhere", plugin.Name, strings.Join(points, ", "), plugin.Name)
@@ -97,12 +102,24 @@ func checkProfile(profile *config.KubeSchedulerProfile) error {
 	return nil
 }
 
+// unknownArguments is the name of a plugin that this program does not have and the
+// profile has arguments for. kube-scheduler passes over such arguments without a word.
+func unknownArguments(profile *config.KubeSchedulerProfile) (name string, found bool) {
+	known := plugins.NewInTreeRegistry()
+	for _, c := range profile.PluginConfig {
+		if _, inTree := known[c.Name]; !inTree && c.Name != plugin.Name {
+			return c.Name, true
+		}
+	}
+	return "", false
+}
+
 // withoutPlugin lists the extension points, of those that allocation cannot do
 // without, at which the profile does not run the plugin. A point's own lists come
 // before those of multiPoint.
 func withoutPlugin(profile *config.KubeSchedulerProfile) []string {
-	has := func(plugins []config.Plugin, wanted ...string) bool {
-		return slices.ContainsFunc(plugins, func(p config.Plugin) bool { return slices.Contains(wanted, p.Name) })
+	has := func(listed []config.Plugin, wanted ...string) bool {
+		return slices.ContainsFunc(listed, func(p config.Plugin) bool { return slices.Contains(wanted, p.Name) })
 	}
 	everywhere := has(profile.Plugins.MultiPoint.Enabled, plugin.Name)
 	var points []string

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,12 +11,10 @@ import (
 	"testing"
 
 	_ "k8s.io/component-base/metrics/prometheus/version"
-	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
-	"github.com/dray-dev/dray/scheduler/command/linked"
 	"github.com/dray-dev/dray/scheduler/plugin"
 )
 
@@ -78,6 +77,13 @@ func TestConfigurationsThatCouldGiveADeviceTwiceAreRefused(t *testing.T) {
 			"    reserve:\n      enabled: [{name: DrayDynamicResources}]\n      disabled: [{name: \"*\"}]\n", nil},
 		"arguments for kube-scheduler's plugin": {ours + "  pluginConfig:\n  - name: DynamicResources\n    args: {filterTimeout: 5s}\n",
 			[]string{"profile ours: has arguments for the plugin DynamicResources", "{name: DrayDynamicResources, args"}},
+		"arguments under a misspelt name": {ours + "  pluginConfig:\n  - name: DrayDynamicResource\n    args: {filterTimeout: 5s}\n",
+			[]string{"profile ours: has arguments for the plugin DrayDynamicResource in pluginConfig", "is DrayDynamicResources"}},
+		"arguments under the name of another case": {ours + "  pluginConfig:\n  - name: drayDynamicResources\n    args: {filterTimeout: 5s}\n",
+			[]string{"for the plugin drayDynamicResources"}},
+		"arguments for ours and for one of kube-scheduler's": {ours + "  pluginConfig:\n" +
+			"  - name: DrayDynamicResources\n    args: {apiVersion: scheduler.dray.dev/v1alpha1, kind: DrayDynamicResourcesArgs, filterTimeout: 5s}\n" +
+			"  - name: InterPodAffinity\n    args: {apiVersion: kubescheduler.config.k8s.io/v1, kind: InterPodAffinityArgs, hardPodAffinityWeight: 5}\n", nil},
 		"not a configuration": {"- 1\n", []string{"read --config"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,15 +145,27 @@ func TestVersionNamesTheSchedulerThatIsLinked(t *testing.T) {
 	}
 }
 
-func TestTheProgramSaysWhichKubeSchedulerIsLinked(t *testing.T) {
-	if linked.Err != nil {
-		t.Fatal(linked.Err)
+// A test's binary does not say what is linked. So a small program is built that links
+// a package of k8s.io/kubernetes, and asked: by linked's own name and by what the
+// metric, the user agent and the log read.
+func TestAProgramSaysWhichKubernetesIsLinked(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "version")
+	build := exec.Command("go", "build", "-o", program, "./testdata/version")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the program: %v\n%s", err, output)
 	}
-	if linked.Kubernetes == "" {
-		t.Skip("the build does not say what is linked")
+	got, err := exec.Command(program).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, got)
 	}
-	if got := version.Get(); got.GitVersion != linked.Kubernetes || "v"+got.Major+"."+got.Minor+"." != linked.Kubernetes[:strings.LastIndex(linked.Kubernetes, ".")+1] {
-		t.Errorf("got %+v, linked is %s", got, linked.Kubernetes)
+	module, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := strings.TrimSpace(string(module))
+	parts := strings.Split(strings.TrimPrefix(wanted, "v"), ".")
+	if want := fmt.Sprintf("linked %s, version %s, %s.%s\n", wanted, wanted, parts[0], parts[1]); string(got) != want {
+		t.Errorf("it says %q, want %q", got, want)
 	}
 }
 

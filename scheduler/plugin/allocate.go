@@ -31,6 +31,8 @@ type engine struct {
 	metrics   *instruments
 	cycles    atomic.Int64 // that began
 	attempts  attempts
+	waiting   waitingPods
+	writes    claimLocks
 	// ledger is nil if the manager always has to be asked.
 	ledger *ledger
 }

@@ -76,6 +76,8 @@ func (api *fakeAPI) react(action clienttesting.Action) (bool, runtime.Object, er
 		switch f.kind {
 		case "conflict":
 			return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), "", fmt.Errorf("injected"))
+		case "forbidden":
+			return true, nil, apierrors.NewForbidden(action.GetResource().GroupResource(), "", fmt.Errorf("injected"))
 		case "error":
 			return true, nil, apierrors.NewInternalError(fmt.Errorf("injected"))
 		}

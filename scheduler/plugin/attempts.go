@@ -135,11 +135,16 @@ func (k *attempts) of(pod types.NamespacedName) *attempt {
 // lastAttempt is the pod's last failed attempt, if it is kept, or what keeps the pod
 // from being tried at this moment; nil if neither is known.
 func (p *Plugin) lastAttempt(name types.NamespacedName) *attempt {
-	if a := p.engine.attempts.of(name); a != nil || p.pods == nil {
+	a := p.engine.attempts.of(name)
+	if p.pods == nil {
 		return a
 	}
 	object, _, _ := p.pods.GetByKey(name.String())
 	pod, ok := object.(*corev1.Pod)
+	if a != nil && (!ok || a.UID == pod.UID) {
+		return a
+	}
+	// The attempt, if there is one, is that of a pod which had the name before.
 	if !ok || pod.Spec.NodeName != "" || pod.Spec.SchedulerName != p.handle.ProfileName() {
 		return nil
 	}

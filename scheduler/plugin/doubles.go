@@ -169,6 +169,8 @@ func (w *doublesWatch) report(ctx context.Context, pairs []double) {
 			for _, claim := range []*resourceapi.ResourceClaim{pair.earlier, pair.later} {
 				holds, err := w.holds(ctx, claim, pair.device)
 				switch {
+				case err != nil && refusedForGood(err):
+					return false, fmt.Errorf("claim %s: %w", klog.KObj(claim), err)
 				case err != nil:
 					return false, nil
 				case !holds:
@@ -177,7 +179,11 @@ func (w *doublesWatch) report(ctx context.Context, pairs []double) {
 			}
 			return true, nil
 		})
-		if err != nil {
+		switch {
+		case errors.Is(err, errGivenUp), err != nil && ctx.Err() != nil:
+			continue
+		case err != nil:
+			logger.Error(err, "Two claims seem to have one device, and the API server does not say whether they do", "device", pair.device, "earlier", klog.KObj(pair.earlier), "later", klog.KObj(pair.later))
 			continue
 		}
 		w.counted()
@@ -186,6 +192,12 @@ func (w *doublesWatch) report(ctx context.Context, pairs []double) {
 		w.recorder.WithLogger(logger).Eventf(pair.later, nil, corev1.EventTypeWarning, reasonTwice, "Scheduling",
 			"device %s is allocated to this claim and to another one, which had it before: does a second scheduler allocate devices?", pair.device)
 	}
+}
+
+// refusedForGood says whether the server will refuse the same call again: it says that
+// it is not allowed, or makes no sense, rather than that there are too many.
+func refusedForGood(err error) bool {
+	return !mayHaveArrived(err) && !apierrors.IsTooManyRequests(err)
 }
 
 var errGivenUp = errors.New("one of the claims does not have the device any more")

@@ -131,6 +131,25 @@ func TestDoublesAreThoseThatCountingFinds(t *testing.T) {
 	}
 }
 
+// TestADoubleIsNotAskedAboutForEver: where the API server refuses to say what a claim
+// has, it will refuse again; where it cannot say, it is asked again.
+func TestADoubleIsNotAskedAboutForEver(t *testing.T) {
+	w := newWorld(t, parseObjects(t, "node a\nclass gpu\nclaim one gpu on=a:gpu-0\nclaim two gpu on=a:gpu-0\n"), "", stableFeatures())
+	claims := w.listClaims()
+	pairs := []double{{device: ownDevices(&claims[0])[0], earlier: &claims[0], later: &claims[1]}}
+	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+	defer cancel()
+	for kind, told := range map[string]int{"forbidden": 0, "error": 1} {
+		recorder := recorded{sent: make(chan string, 9)}
+		watch := &doublesWatch{client: w.api, recorder: recorder, counted: func() {}}
+		w.api.fail(&fault{verb: "get", resource: "resourceclaims", times: 1, kind: kind})
+		watch.report(ctx, pairs)
+		if ctx.Err() != nil || len(recorder.sent) != told {
+			t.Errorf("%s: told %d times, want %d; %v", kind, len(recorder.sent), told, ctx.Err())
+		}
+	}
+}
+
 // recorded are events that were sent.
 type recorded struct {
 	events.EventRecorderLogger

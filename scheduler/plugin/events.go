@@ -65,10 +65,15 @@ func (p *Plugin) PreEnqueue(ctx context.Context, pod *corev1.Pod) *fwk.Status {
 		return nil
 	}
 	defer p.took(pointPreEnqueue, p.clock.Now())
-	if err := p.eachClaim(pod, nil); err != nil {
+	err := p.eachClaim(pod, nil)
+	if err == nil {
+		p.engine.waiting.end(pod)
+		return nil
+	}
+	if p.engine.waiting.begin(pod, p.pods) {
 		return p.refuse(ctx, pod, causeClaimMissing, err.Error(), err.Error())
 	}
-	return nil
+	return unschedulable(err.Error()) // counted when it began to wait
 }
 
 // indexPods lets pods be found by the claims that they name. It has to be called

@@ -133,6 +133,38 @@ func TestTheEndpointSaysWhichClaimAPodWaitsFor(t *testing.T) {
 	}
 }
 
+// A pod that was deleted and made anew under its name is not told what kept the other
+// one from being placed.
+func TestAnAttemptIsThatOfThePodAndNotOfItsName(t *testing.T) {
+	w := newWorld(t, parseObjects(t, explainObjects), "", stableFeatures())
+	w.schedule("p")
+	pods := w.api.CoreV1().Pods(testNamespace)
+	pod, err := pods.Get(w.ctx, "p", metav1.GetOptions{})
+	w.check(err)
+	w.check(pods.Delete(w.ctx, "p", metav1.DeleteOptions{}))
+	w.check(wait.PollUntilContextTimeout(w.ctx, time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		_, exists, err := w.plugin.pods.GetByKey(testNamespace + "/p")
+		return !exists, err
+	}))
+	if got := w.ask("pod=default/p", ""); got.Code != http.StatusOK {
+		t.Errorf("of a pod that is gone: %d %s", got.Code, got.Body)
+	}
+	pod.UID, pod.ResourceVersion = "another", ""
+	w.pods["p"], err = pods.Create(w.ctx, pod, metav1.CreateOptions{})
+	w.check(err)
+	w.check(wait.PollUntilContextTimeout(w.ctx, time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		_, exists, err := w.plugin.pods.GetByKey(testNamespace + "/p")
+		return exists, err
+	}))
+	if got := w.ask("pod=default/p", ""); got.Code != http.StatusNotFound {
+		t.Errorf("of a new pod of the name: %d %s", got.Code, got.Body)
+	}
+	w.schedule("p")
+	if got := w.ask("pod=default/p", ""); got.Code != http.StatusOK || strings.Contains(got.Body.String(), "uid-p") {
+		t.Errorf("of a new pod that was tried: %d %s", got.Code, got.Body)
+	}
+}
+
 func TestSelectorsAreReadableInJSON(t *testing.T) {
 	handler := explainHandler{func(types.NamespacedName) *attempt { return &attempt{Refused: "a && b"} }}
 	recorder := httptest.NewRecorder()

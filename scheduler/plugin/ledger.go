@@ -40,8 +40,9 @@ import (
 //
 // Invariants, under mu:
 //
-//  1. Unless it is lost, the view (claims) is what the store had at version.
-//     Events of versions up to read are known and change nothing.
+//  1. Unless it is lost, the view (claims) is what the store had at version, as soon
+//     as the handler has been told all of that. Events of versions up to read are known
+//     and change nothing.
 //  2. assumed has what the manager accepted as assumed, each with a version above
 //     version. Those take the place of the view's claims of the same name. Whatever
 //     is not above version has been seen, be it as a claim or as one that is gone.
@@ -65,7 +66,10 @@ type ledger struct {
 	flights  map[types.UID][]resourceapi.DeviceRequestAllocationResult
 	// inFlight counts the flights that have a device for themselves, and twice has
 	// the devices that several claims have for themselves.
+	// sharers counts the claims that have a share of a device where shares count for
+	// all of it, because DRAConsumableCapacity is off.
 	inFlight map[schedulerapi.DeviceID]int
+	sharers  map[schedulerapi.DeviceID]int
 	twice    map[schedulerapi.DeviceID]struct{}
 
 	lost          bool // the view is not known to be of any version
@@ -108,6 +112,7 @@ func newLedger(store claimStore, shares bool, counts *asked) *ledger {
 		assumed:  map[string]assumedClaim{},
 		flights:  map[types.UID][]resourceapi.DeviceRequestAllocationResult{},
 		inFlight: map[schedulerapi.DeviceID]int{},
+		sharers:  map[schedulerapi.DeviceID]int{},
 		twice:    map[schedulerapi.DeviceID]struct{}{},
 		lost:     true,
 		changed:  make(chan struct{}),
@@ -362,6 +367,8 @@ func (l *ledger) exchange(was, is *resourceapi.ResourceClaim) {
 	}
 	l.holdings.Hold(coming)
 	l.holdings.Release(going)
+	l.countShares(coming, +1)
+	l.countShares(going, -1)
 	l.compareHolders(coming)
 	l.compareHolders(going)
 }
@@ -373,8 +380,24 @@ func resultsOf(claim *resourceapi.ResourceClaim) []resourceapi.DeviceRequestAllo
 	return claim.Status.Allocation.Devices.Results
 }
 
+// countShares adds to sharers what a claim has, or takes it away.
+func (l *ledger) countShares(results []resourceapi.DeviceRequestAllocationResult, by int) {
+	for i := range results {
+		if r := &results[i]; r.ShareID != nil && l.holdings.Whole(r) {
+			addTo(l.sharers, schedulerapi.MakeDeviceID(r.Driver, r.Pool, r.Device), by)
+		}
+	}
+}
+
+func addTo(counts map[schedulerapi.DeviceID]int, id schedulerapi.DeviceID, by int) {
+	if counts[id] += by; counts[id] == 0 {
+		delete(counts, id)
+	}
+}
+
 // compareHolders brings twice up to date for the devices. A claim that is in flight
 // and written holds its devices two times and is one claim, so flights do not count.
+// Nor do shares, of which several claims may have one each.
 func (l *ledger) compareHolders(results []resourceapi.DeviceRequestAllocationResult) {
 	for i := range results {
 		r := &results[i]
@@ -382,7 +405,7 @@ func (l *ledger) compareHolders(results []resourceapi.DeviceRequestAllocationRes
 			continue
 		}
 		id := schedulerapi.MakeDeviceID(r.Driver, r.Pool, r.Device)
-		if l.holdings.Holders(id)-l.inFlight[id] > 1 {
+		if l.holdings.Holders(id)-l.inFlight[id]-l.sharers[id] > 1 {
 			l.twice[id] = struct{}{}
 		} else {
 			delete(l.twice, id)

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -33,10 +34,11 @@ import (
 // After each step, a ledger that calls itself current says what its store, what is
 // assumed and what is in flight add up to, and what the manager would answer once it
 // has been told what the store knows. And it does call itself current, most of the time
-// without reading everything.
+// without reading everything: what it has read it need not be told. Told everything, it
+// has what the store has, or knows that it is lost.
 func TestTheLedgerSaysWhatTheManagerWould(t *testing.T) {
 	const seed, histories, steps = 1, 300, 120
-	var asked, proofs, compared int
+	var asked, proofs, compared, viewed int
 	for i := range uint64(histories) {
 		h := newLedgerHistory(t, seed+i)
 		for range steps {
@@ -46,10 +48,10 @@ func TestTheLedgerSaysWhatTheManagerWould(t *testing.T) {
 				t.Fatalf("seed %d: after\n%s", seed+i, strings.Join(h.log, "\n"))
 			}
 		}
-		asked, proofs, compared = asked+h.asked, proofs+h.proofs, compared+h.compared
+		asked, proofs, compared, viewed = asked+h.asked, proofs+h.proofs, compared+h.compared, viewed+h.viewed
 	}
-	t.Logf("asked %d times, current %d times without reading, compared with the manager %d times", asked, proofs, compared)
-	if proofs*4 < asked || compared*5 < asked {
+	t.Logf("asked %d times, current %d times without reading, compared with the manager %d times, with the store %d times", asked, proofs, compared, viewed)
+	if proofs*4 < asked || compared*8 < asked || viewed*20 < asked {
 		t.Error("too few for the run to mean much")
 	}
 }
@@ -104,7 +106,7 @@ type ledgerHistory struct {
 	counts  asked
 	// toManager and toLedger are what each handler has not been told.
 	managerHandler      cache.ResourceEventHandler
-	toManager, toLedger []func(cache.ResourceEventHandler)
+	toManager, toLedger []ledgerEvent
 
 	flying  map[types.UID]*resourceapi.ResourceClaim // what is in flight, as allocated
 	assumed map[string]*resourceapi.ResourceClaim
@@ -113,7 +115,17 @@ type ledgerHistory struct {
 	// list can hide, or a claim that is assumed; and it was made to restore.
 	astray bool
 
-	asked, proofs, compared int
+	// shares says whether DRAConsumableCapacity is on, and misses whether everything may
+	// change while no watch is there, after which the manager goes astray.
+	shares, misses bool
+
+	asked, proofs, compared, viewed int
+}
+
+// ledgerEvent is what a handler is to be told.
+type ledgerEvent struct {
+	call    func(cache.ResourceEventHandler)
+	missing bool // a list lacked the claim
 }
 
 type watchEvent struct {
@@ -127,11 +139,13 @@ func newLedgerHistory(t testing.TB, seed uint64) *ledgerHistory {
 		api:    map[string]*resourceapi.ResourceClaim{},
 		store:  cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}),
 		flying: map[types.UID]*resourceapi.ResourceClaim{}, assumed: map[string]*resourceapi.ResourceClaim{},
+		shares: seed%4 > 0, misses: seed%3 == 0,
 	}
+	h.astray = !h.shares // the manager that is asked here counts shares in any case
 	ctx := klog.NewContext(t.Context(), klog.Logger{})
 	claims := assumecache.NewAssumeCache(klog.Logger{}, h, "resource claim", "", nil)
 	h.manager = dynamicresources.NewDRAManager(ctx, claims, nil, informers.NewSharedInformerFactory(fake.NewClientset(), 0))
-	h.ledger = newLedger(h.store, true, &h.counts)
+	h.ledger = newLedger(h.store, h.shares, &h.counts)
 	h.ledger.patience = 0
 	h.claims = newLedgerManager(h.manager, h.ledger).ResourceClaims()
 	h.relist()
@@ -151,7 +165,7 @@ func (h *ledgerHistory) say(format string, args ...any) {
 // step does one thing, or nothing if there is nothing to do it to.
 func (h *ledgerHistory) step() {
 	name := []string{"one", "two", "three", "four", "five"}[h.rand.IntN(5)]
-	switch h.rand.IntN(16) {
+	switch h.rand.IntN(17) {
 	case 0, 1:
 		h.create(name)
 	case 2:
@@ -183,11 +197,46 @@ func (h *ledgerHistory) step() {
 		}
 	case 13:
 		h.relist()
+	case 14:
+		if h.misses {
+			h.missEverything(name)
+		}
 	default:
 		h.observe(1 + h.rand.IntN(3))
 	}
 	h.tell("manager", h.managerHandler, &h.toManager, h.rand.IntN(4))
 	h.tell("ledger", h.ledger, &h.toLedger, h.rand.IntN(4))
+}
+
+// missEverything lets each claim change, and one come that has devices, while no watch
+// is there to tell of it. Then the list has nothing that the ledger knows. The handlers
+// are told some of it, and the claim that changed last, which has the list's version,
+// may be among that.
+func (h *ledgerHistory) missEverything(name string) {
+	h.astray = true
+	if h.rand.IntN(2) == 0 {
+		h.gone([]string{"one", "two", "three", "four", "five"}[h.rand.IntN(5)])
+	}
+	allocate := func(c *resourceapi.ResourceClaim) {
+		if c.Status.Allocation == nil {
+			c.Status.Allocation = h.allocation()
+		}
+	}
+	h.create(name)
+	h.write(name, "allocate", allocate)
+	names := slices.Sorted(maps.Keys(h.api))
+	h.rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for _, other := range names {
+		if other != name {
+			h.write(other, "change", func(c *resourceapi.ResourceClaim) { c.Labels = map[string]string{"n": strconv.Itoa(h.version)} })
+		}
+	}
+	h.tell("ledger", h.ledger, &h.toLedger, len(h.toLedger))
+	if h.rand.IntN(2) == 0 {
+		h.ledger.proof()
+	}
+	h.relist()
+	h.tell("ledger", h.ledger, &h.toLedger, h.rand.IntN(1+len(h.toLedger)))
 }
 
 func (h *ledgerHistory) create(name string) {
@@ -342,7 +391,11 @@ func (h *ledgerHistory) observe(n int) {
 }
 
 func (h *ledgerHistory) notify(call func(cache.ResourceEventHandler)) {
-	h.toManager, h.toLedger = append(h.toManager, call), append(h.toLedger, call)
+	h.queue(ledgerEvent{call: call})
+}
+
+func (h *ledgerHistory) queue(e ledgerEvent) {
+	h.toManager, h.toLedger = append(h.toManager, e), append(h.toLedger, e)
 }
 
 // relist replaces the store's content by the API's, in copies, as an informer does
@@ -381,7 +434,9 @@ func (h *ledgerHistory) relist() {
 	slices.Sort(keys)
 	for _, key := range keys {
 		if item, _, _ := h.store.GetByKey(key); !listed[key] {
-			h.notify(func(to cache.ResourceEventHandler) { to.OnDelete(cache.DeletedFinalStateUnknown{Key: key, Obj: item}) })
+			h.queue(ledgerEvent{missing: true, call: func(to cache.ResourceEventHandler) {
+				to.OnDelete(cache.DeletedFinalStateUnknown{Key: key, Obj: item})
+			}})
 		}
 	}
 	_ = h.store.Replace(items, strconv.Itoa(h.version))
@@ -391,9 +446,9 @@ func (h *ledgerHistory) relist() {
 	h.say("list at %d", h.version)
 }
 
-func (h *ledgerHistory) tell(who string, handler cache.ResourceEventHandler, queue *[]func(cache.ResourceEventHandler), n int) {
+func (h *ledgerHistory) tell(who string, handler cache.ResourceEventHandler, queue *[]ledgerEvent, n int) {
 	for ; n > 0 && len(*queue) > 0; n-- {
-		(*queue)[0](handler)
+		(*queue)[0].call(handler)
 		*queue = (*queue)[1:]
 		h.say("%s is told", who)
 	}
@@ -411,6 +466,10 @@ func (h *ledgerHistory) check() {
 	if h.rand.IntN(3) > 0 {
 		return
 	}
+	if h.rand.IntN(4) == 0 {
+		h.tell("ledger", h.ledger, &h.toLedger, len(h.toLedger))
+		h.compareView()
+	}
 	h.tell("manager", h.managerHandler, &h.toManager, len(h.toManager))
 	held, known := h.ledger.held()
 	if !known {
@@ -419,6 +478,14 @@ func (h *ledgerHistory) check() {
 	h.compare("read", want, held.State())
 	if h.counts.heldTwice.Load() != 0 {
 		h.t.Error("a device is held twice")
+	}
+	// What is on its way has been read, but that a list lacked a claim. Without claims
+	// nothing can be proved.
+	if len(h.ledger.claims) > 0 && !slices.ContainsFunc(h.toLedger, func(e ledgerEvent) bool { return e.missing }) {
+		h.tell("ledger", h.ledger, &h.toLedger, len(h.toLedger))
+		if _, proven := h.ledger.proof(); !proven {
+			h.t.Error("events that were read before make the ledger lose its way")
+		}
 	}
 	if !h.astray {
 		h.compared++
@@ -434,9 +501,29 @@ func (h *ledgerHistory) check() {
 	}
 }
 
+// compareView compares what the ledger has seen with the store, once it was told all.
+func (h *ledgerHistory) compareView() {
+	h.t.Helper()
+	if h.ledger.lost {
+		return
+	}
+	h.viewed++
+	seen, stored := map[string]string{}, map[string]string{}
+	for key, viewed := range h.ledger.claims {
+		seen[key] = string(viewed.claim.UID) + " at " + viewed.claim.ResourceVersion
+	}
+	for _, item := range h.store.List() {
+		claim := item.(*resourceapi.ResourceClaim)
+		stored[keyOf(claim)] = string(claim.UID) + " at " + claim.ResourceVersion
+	}
+	if !maps.Equal(seen, stored) {
+		h.t.Errorf("told everything, the ledger has %v, the store %v", seen, stored)
+	}
+}
+
 // addUp is the obvious implementation: holdings made from nothing.
 func (h *ledgerHistory) addUp() schedulerapi.AllocatedState {
-	holdings := allocator.NewHoldings(true)
+	holdings := allocator.NewHoldings(h.shares)
 	for _, claim := range h.effective() {
 		holdings.Hold(resultsOf(claim))
 	}

@@ -91,10 +91,7 @@ func (l *ledger) land(uid types.UID) {
 func (l *ledger) countFlight(results []resourceapi.DeviceRequestAllocationResult, by int) {
 	for i := range results {
 		if r := &results[i]; l.holdings.Whole(r) {
-			id := schedulerapi.MakeDeviceID(r.Driver, r.Pool, r.Device)
-			if l.inFlight[id] += by; l.inFlight[id] == 0 {
-				delete(l.inFlight, id)
-			}
+			addTo(l.inFlight, schedulerapi.MakeDeviceID(r.Driver, r.Pool, r.Device), by)
 		}
 	}
 }

@@ -60,10 +60,7 @@ func (p *Plugin) PreBind(ctx context.Context, cycle fwk.CycleState, pod *corev1.
 		if i == s.special {
 			err = p.bindSpecial(ctx, s, pod, nodeName)
 		} else {
-			err = p.bindClaim(ctx, c)
-			if err == nil {
-				p.assume(ctx, c.claim)
-			}
+			err = p.bindInTurn(ctx, c)
 		}
 		if err != nil {
 			return failed(ctx, pod, err)
@@ -91,11 +88,34 @@ func (p *Plugin) assume(ctx context.Context, claim *resourceapi.ResourceClaim) {
 	}
 }
 
+// bindInTurn is bindClaim and assume, when no other pod of this process is at it.
+func (p *Plugin) bindInTurn(ctx context.Context, c *podClaim) error {
+	unlock, err := p.engine.writes.lock(ctx, c.claim.UID)
+	if err != nil {
+		return fmt.Errorf("wait for other pods to be reserved in claim %s: %w", klog.KObj(c.claim), err)
+	}
+	defer unlock()
+	if err := p.bindClaim(ctx, c); err != nil {
+		return err
+	}
+	p.assume(ctx, c.claim)
+	return nil
+}
+
+// latest is the claim as the manager knows it, with what the pods before have written,
+// or as the cycle did. It may be another claim of the same name.
+func (p *Plugin) latest(c *podClaim) *resourceapi.ResourceClaim {
+	if known, err := p.manager.ResourceClaims().Get(c.claim.Namespace, c.claim.Name); err == nil {
+		return known
+	}
+	return c.claim
+}
+
 // bindClaim writes the claim's allocation and consumer, and puts the result into
 // c. On a conflict it looks at the claim as it is now and decides anew.
 func (p *Plugin) bindClaim(ctx context.Context, c *podClaim) error {
 	client := p.client.ResourceV1().ResourceClaims(c.claim.Namespace)
-	current := c.claim.DeepCopy()
+	current := p.latest(c).DeepCopy()
 	first := true
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		if !first {

@@ -86,6 +86,11 @@ func (f *Fleet) order() {
 func (f *Fleet) check() error {
 	taken := map[string]string{} // by a node or a fabric pool: both name pools of slices
 	published := map[*machine.Machine]bool{}
+	for i := len(f.instances); i < len(f.names.zones); i++ { // zones that are dealt to nobody
+		if _, err := f.names.fillZone(i, &Place{Machine: f.spec.Machines[0].Machine.Name()}); err != nil {
+			return err
+		}
+	}
 	for _, instance := range f.instances {
 		made, place, err := f.make(instance)
 		if err != nil {
@@ -153,9 +158,11 @@ func (f *Fleet) NodeCount() int { return f.nodes }
 // make names and makes an instance.
 func (f *Fleet) make(i instance) (*machine.Instance, Place, error) {
 	place := Place{Machine: i.machine.Name(), Index: i.index, Number: i.number}
-	if len(f.spec.Zones) > 0 {
-		place.Zone = f.spec.Zones[i.number%len(f.spec.Zones)]
+	zone, err := f.names.zone(&place)
+	if err != nil {
+		return nil, place, err
 	}
+	place.Zone = zone
 	name, err := f.names.instance(&place)
 	if err != nil {
 		return nil, place, err

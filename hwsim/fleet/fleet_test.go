@@ -177,6 +177,25 @@ func TestNamesLabelsAndZonesFollowTheTemplates(t *testing.T) {
 	}
 }
 
+func TestZonesAreTemplatesThatAreDealtInTurn(t *testing.T) {
+	s := spec(t, "l40s=3", "t4=2")
+	s.Zones = []string{"{{.Machine}}-a", `{{if lt .Number 2}}early{{else}}late-{{.Index}}{{end}}`}
+	f, err := fleet.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for member, err := range f.Members() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, member.Node.Labels[corev1.LabelTopologyZone])
+	}
+	if diff := cmp.Diff([]string{"l40s-a", "early", "l40s-a", "late-0", "t4-a"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // What a node has comes from its machine, unless the fleet says otherwise. A
 // fraction of a CPU is fine.
 func TestNodesHaveTheCPUsAndMemoryOfTheirMachine(t *testing.T) {
@@ -238,6 +257,9 @@ func TestBadSpecsAreRefusedBeforeAnythingIsMade(t *testing.T) {
 		"bad value":     {func(s *fleet.Spec) { s.Labels = map[string]string{"a": "{{.Node}}/x"} }, "label a: node l40s-0"},
 		"empty zone":    {func(s *fleet.Spec) { s.Zones = []string{""} }, "zones[0]: the name of a zone is missing"},
 		"bad zone":      {func(s *fleet.Spec) { s.Zones = []string{"ok", "not ok"} }, "zones[1]"},
+		"unused zone":   {func(s *fleet.Spec) { s.Zones = []string{"a", "b", "not ok"} }, "zones[2]"},
+		"zone template": {func(s *fleet.Spec) { s.Zones = []string{"{{.Index"} }, "zones[0]: \"{{.Index\" is not a template"},
+		"zone of zone":  {func(s *fleet.Spec) { s.Zones = []string{"{{.Zone}}"} }, "zones[0]: the name of a zone is missing"},
 		"options":       {func(s *fleet.Spec) { s.Publish.Minor = 12 }, "minor"},
 		"not kept":      {func(s *fleet.Spec) { s.Publish.Features.PartitionableDevices = false }, "partitionableDevices"},
 		"long name":     {func(s *fleet.Spec) { s.Name = strings.Repeat("n", 63) + "{{.Index}}" }, "label kubernetes.io/hostname cannot hold"},

@@ -17,7 +17,7 @@ type Place struct {
 	Machine string
 	// Index counts the instances of the machine from 0, Number those of the fleet.
 	Index, Number int
-	// Zone is empty if the fleet has none.
+	// Zone is empty if the fleet has none, and while it is made.
 	Zone string
 	// Node, Instance, Member and Clique are for labels only. Instance is the name of
 	// the rack, or of the node itself; Member the place in the rack, from 0; Clique
@@ -32,7 +32,8 @@ type Place struct {
 
 // names makes names and labels.
 type names struct {
-	name *template.Template
+	name  *template.Template
+	zones []*template.Template
 	// keys of labels, sorted, and the templates of their values.
 	keys   []string
 	values []*template.Template
@@ -50,6 +51,13 @@ func newNames(spec *Spec) (*names, error) {
 	var err error
 	if n.name, err = parse("name", spec.name()); err != nil {
 		return nil, err
+	}
+	for i, zone := range spec.Zones {
+		t, err := parse(fmt.Sprintf("zones[%d]", i), zone)
+		if err != nil {
+			return nil, err
+		}
+		n.zones = append(n.zones, t)
 	}
 	for _, key := range slices.Sorted(maps.Keys(spec.Labels)) {
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
@@ -82,6 +90,28 @@ func (n *names) fill(t *template.Template, place *Place) (string, error) {
 		return "", fmt.Errorf("fleet: %w", err)
 	}
 	return n.out.String(), nil
+}
+
+// zone returns the zone of an instance, empty if the fleet has none.
+func (n *names) zone(place *Place) (string, error) {
+	if len(n.zones) == 0 {
+		return "", nil
+	}
+	return n.fillZone(place.Number%len(n.zones), place)
+}
+
+func (n *names) fillZone(i int, place *Place) (string, error) {
+	zone, err := n.fill(n.zones[i], place)
+	if err != nil {
+		return "", err
+	}
+	if zone == "" {
+		return "", fmt.Errorf("fleet: zones[%d]: the name of a zone is missing", i)
+	}
+	if problems := validation.IsValidLabelValue(zone); len(problems) > 0 {
+		return "", fmt.Errorf("fleet: zones[%d]: %q cannot be the value of a label: %s", i, zone, strings.Join(problems, "; "))
+	}
+	return zone, nil
 }
 
 // instance returns the name of an instance.

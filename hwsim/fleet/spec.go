@@ -26,7 +26,8 @@ type Spec struct {
 	Seed uint64
 	// Shuffle mixes the machines, by the seed, instead of keeping their order.
 	Shuffle bool
-	// Zones are dealt to instances in turn; a rack is in one zone.
+	// Zones are dealt to instances in turn; a rack is in one zone. Each is a template
+	// over Place.
 	Zones []string
 	// Name is a template (text/template over Place) of the names of instances; the
 	// nodes of a rack add their place to it. Empty is DefaultName.
@@ -88,14 +89,6 @@ func (s *Spec) check() error {
 	}
 	if total > MaxInstances {
 		return fmt.Errorf("fleet: %d instances are more than %d", total, MaxInstances)
-	}
-	for i, zone := range s.Zones {
-		if zone == "" {
-			return fmt.Errorf("fleet: zones[%d]: the name of a zone is missing", i)
-		}
-		if problems := validation.IsValidLabelValue(zone); len(problems) > 0 {
-			return fmt.Errorf("fleet: zones[%d]: %q cannot be the value of a label: %s", i, zone, strings.Join(problems, "; "))
-		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Capacity)) {
 		if problems := validation.IsQualifiedName(string(name)); len(problems) > 0 {

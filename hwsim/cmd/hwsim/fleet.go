@@ -36,9 +36,10 @@ func newFleet() *cobra.Command {
 			"simulated machines, in the form that kubectl apply reads. The same flags write\n" +
 			"the same bytes. All is checked before the first of them: an error leaves nothing\n" +
 			"behind.\n\n" +
-			"Names and labels are templates of Go's text/template with .Machine, .Index\n" +
-			"(of the machine, from 0), .Number (in the fleet) and .Zone; labels also with\n" +
-			".Node, .Instance, .Member (place in a rack) and .Clique.",
+			"Zones, names and labels are templates of Go's text/template with .Machine,\n" +
+			".Index (of the machine, from 0) and .Number (in the fleet); names and labels\n" +
+			"also with .Zone, labels with .Node, .Instance, .Member (place in a rack) and\n" +
+			".Clique.",
 		Example: "  # 4,000 DGX H100 and 50 racks, with all MIG placements\n" +
 			"  hwsim fleet --machine dgx-h100=4000 --machine gb200-nvl72=50 --mig dynamic -o json --out fleet.json\n\n" +
 			"  # names, zones and labels\n" +
@@ -54,7 +55,7 @@ func newFleet() *cobra.Command {
 	f.Uint64Var(&flags.seed, "seed", 1, "sets UUIDs, serial numbers and hardware addresses apart")
 	f.BoolVar(&flags.shuffle, "shuffle", false, "mix the machines, by the seed, instead of keeping their order")
 	f.StringVar(&flags.name, "name", fleet.DefaultName, "`TEMPLATE` of the names of nodes and racks")
-	f.StringArrayVar(&flags.zones, "zone", nil, "`ZONE` to deal machines to in turn; can be repeated")
+	f.StringArrayVar(&flags.zones, "zone", nil, "`TEMPLATE` of a zone to deal machines to in turn; can be repeated")
 	f.Var(&flags.labels, "label", "label of nodes, `KEY=TEMPLATE`; can be repeated")
 	f.Var(&flags.capacity, "capacity", "capacity of nodes besides CPUs, memory and pods, or instead of the machine's, `RESOURCE=QUANTITY`; can be repeated")
 	flags.publish.add(f)

@@ -25,8 +25,11 @@ func TestMain(m *testing.M) {
 // everything is what an API server with these gates keeps.
 var everything = publish.Features{
 	PartitionableDevices: true, DeviceTaints: true, CompatibilityGroups: true,
-	ListAttributes: true, BindingConditions: true, ConsumableCapacity: true,
+	ListAttributes: true, BindingConditions: true, ConsumableCapacity: true, ExtendedResources: true,
 }
+
+// arria10 is the product of the cards with regions.
+const arria10 = "Intel PAC with Arria 10 GX"
 
 // optionSets are the ways to publish that differ in their slices.
 var optionSets = map[string]publish.Options{
@@ -42,6 +45,14 @@ var optionSets = map[string]publish.Options{
 		Features: publish.DefaultFeatures(), MIG: publish.MIGStatic, NICs: publish.NICVirtualFunctions,
 	},
 	"shared bandwidth": {Features: publish.DefaultFeatures(), NICs: publish.NICSharedBandwidth},
+	"bitstreams, extended resources": {
+		Features: everything, HostManagedIMEX: true,
+		Bitstreams: []publish.Bitstream{
+			{Name: "nlb0", Model: arria10, Interface: "69528db6eb31577a8c3668f9faa081f6", Function: "d8424dc4a4a3c413f89e433683f9040b"},
+			{Name: "other", Model: arria10, Interface: "ce48969398f05f33946d560708be108a", Function: "f7df405cbd7acf7222f144b0b93acd18"},
+		},
+		ExtendedResources: map[string]string{"gpu.dray.dev": "example.com/gpu", "fpga-bitstream.dray.dev": "example.com/nlb"},
+	},
 }
 
 // instance of an embedded machine.

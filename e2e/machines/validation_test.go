@@ -73,15 +73,19 @@ func TestTheServerStoresTaintedDevicesAsTheyAre(t *testing.T) {
 // would have taken another.
 func TestEveryDeviceIsInAClassAndNoClassFails(t *testing.T) {
 	for way, options := range optionSets {
-		options.ExtendedResources = nil
 		classes, err := publish.DeviceClasses(options)
 		if err != nil {
 			t.Fatal(err)
 		}
 		selectors := make([][]cel.CompilationResult, len(classes))
 		for i := range classes {
-			if _, err := apivalidation.Class(&classes[i]); err != nil {
-				t.Errorf("%s: class %s: %v", way, classes[i].Name, err)
+			stored, err := apivalidation.Class(&classes[i])
+			if err != nil {
+				t.Fatalf("%s: class %s: %v", way, classes[i].Name, err)
+			}
+			resource := options.ExtendedResources[classes[i].Name]
+			if kept := stored.Spec.ExtendedResourceName; resource != "" && (kept == nil || *kept != resource) {
+				t.Errorf("%s: class %s: the server keeps the extended resource %v of %s", way, classes[i].Name, kept, resource)
 			}
 			for _, selector := range classes[i].Spec.Selectors {
 				result := cel.GetCompiler(cel.Features{}).CompileCELExpression(selector.CEL.Expression, cel.Options{})

@@ -19,7 +19,8 @@
 //  1. Hardware that changes is published within a second: its events wake the loop,
 //     and what has none is looked at each PollInterval.
 //  2. What the API server would drop is not published. It is asked by a dry run before
-//     the first publication, and again when it has dropped something after all.
+//     the first publication, and again when it has dropped something after all. While
+//     it does not answer nothing is published, and the kubelet is served all the same.
 //     Without counters whole GPUs are published, without taints a device that must not
 //     be given out is withdrawn.
 //  3. A device that cannot be prepared is not published.
@@ -38,7 +39,7 @@
 // # What is where
 //
 //	options.go     Options
-//	driver.go      Driver: its life; healthy.go a look from outside
+//	driver.go      Driver: its life; healthy.go a look from outside; sockets.go
 //	follow.go      the loop, and the view of the hardware
 //	publishing.go  hardware → what the helper gets; foreign.go what others made
 //	probe.go       what the API server keeps

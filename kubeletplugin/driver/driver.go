@@ -107,6 +107,9 @@ func (d *Driver) Run(outer context.Context) error {
 		}
 		logger.Error(err, "What an earlier driver left half done cannot be undone now; it stays in the checkpoint")
 	}
+	if err := d.removeDeadSockets(); err != nil {
+		logger.Error(err, "Sockets of drivers that have died are left: the kubelet tries to reach them")
+	}
 	// The helper ends by Stop and not by the context: that would break off calls.
 	helper, err := kubeletplugin.Start(context.WithoutCancel(ctx), (*plugin)(d), d.helperOptions()...)
 	if err != nil {

@@ -13,6 +13,10 @@ import (
 // up.
 const LimitSeconds = "limit-sec"
 
+// Uncompared is the unit of what did not end and gave no answer that another one's
+// could be compared with.
+const Uncompared = "uncompared"
+
 // Unit is what is to be known about one that is measured.
 type Unit struct {
 	Name   string
@@ -36,8 +40,8 @@ func New(out io.Writer, upstream string, settings []Setting, units []Unit) (*Rec
 	for _, s := range settings {
 		r.config = append(r.config, benchfmt.Config{Key: s.Key, Value: []byte(s.Value), File: true})
 	}
-	for _, unit := range append(units, Unit{Name: LimitSeconds, Exact: true}) {
-		if unit.Name != LimitSeconds {
+	for _, unit := range append(units, Unit{Name: LimitSeconds, Exact: true}, Unit{Name: Uncompared, Exact: true}) {
+		if unit.Name != LimitSeconds && unit.Name != Uncompared {
 			better := "lower"
 			if unit.Higher {
 				better = "higher"

@@ -17,6 +17,9 @@ func (c *Cell) time() string {
 		return none
 	}
 	if limit, ok := c.limit(); ok {
+		if _, uncompared := c.summary(uncompared); uncompared {
+			return beyond(limit) + ", no answer"
+		}
 		return beyond(limit)
 	}
 	s, ok := c.summary(secondsPerOp)

@@ -17,6 +17,7 @@ const (
 	stepsPerOp   = "steps/op"
 	evalsPerOp   = "cel-evals/op"
 	limitSeconds = "limit-sec"
+	uncompared   = "uncompared"
 	bytesPerDev  = "B/device"
 	sliceBytes   = "slice-B/device"
 )

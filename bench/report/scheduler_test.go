@@ -23,8 +23,10 @@ func scheduled(t *testing.T) *report.Results {
 		fmt.Fprintf(&b, "BenchmarkPods/family=pods/nodes=500/use=full/impl=dray-2 50 %g ns/op 2000 pods/s 12 searches/op\n", 500e3+noise)
 		fmt.Fprintf(&b, "BenchmarkPods/family=pods/nodes=500/use=full/impl=in-tree-2 50 %g ns/op 100 pods/s\n", 10e6+noise)
 		fmt.Fprintf(&b, "BenchmarkPlugin/family=unsat/nodes=500/requests=8/impl=dray-2 50 %g ns/op\n", 1e6+noise)
+		fmt.Fprintf(&b, "BenchmarkPlugin/family=unsat/nodes=500/requests=9/impl=dray-2 50 %g ns/op\n", 1e6+noise)
 	}
 	b.WriteString("BenchmarkPlugin/family=unsat/nodes=500/requests=8/impl=in-tree-2 1 10 limit-sec\n")
+	b.WriteString("BenchmarkPlugin/family=unsat/nodes=500/requests=9/impl=in-tree-2 1 10 limit-sec 1 uncompared\n")
 	results, err := report.Read(strings.NewReader(b.String()), "test")
 	if err != nil {
 		t.Fatal(err)
@@ -39,6 +41,7 @@ func TestSchedulerTargetsAreJudged(t *testing.T) {
 		"| plugin time a pod, 500 nodes | ≤ 1 ms | plugin/nodes=500/use=empty | 400.0µs ± 0% | met |",
 		"| 5,000 nodes × 8 GPUs, MIG | ≥ 10× faster | - | - | not measured |",
 		"| unsat/nodes=500/requests=8 | 1.000m ± 0% | - | > 10 s | - | > 10.0k× |",
+		"| unsat/nodes=500/requests=9 | 1.000m ± 0% | - | > 10 s, no answer | - | > 10.0k× |",
 		"| pods/nodes=500/use=full | 2000 ± 0% | 100 ± 0% | 20.0× [20.0, 20.0] |",
 		"| pods/nodes=500/use=full | 12 | - | - | - | - | - |",
 	} {

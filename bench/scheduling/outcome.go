@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	fwk "k8s.io/kube-scheduler/framework"
 )
 
 // outcome is what a plugin says, to be compared with another one's.
@@ -33,6 +35,10 @@ func textOf(allocation *resourceapi.AllocationResult) (string, error) {
 	text, err := json.Marshal(timeless)
 	return string(text), err
 }
+
+// errNothingInCommon is for two plugins of which one was given up before it had an
+// answer about any node that the other has one about.
+var errNothingInCommon = errors.New("no answer in common within the limit")
 
 // agree is an error if two plugins do not say the same.
 func agree(a, b *racer) error {
@@ -61,16 +67,31 @@ func same(a, b string, x, y *outcome) error {
 		}
 	}
 	if compared == 0 {
-		return fmt.Errorf("%s and %s have no answer in common within the limit: raise it", a, b)
+		return fmt.Errorf("%s and %s: %w", a, b, errNothingInCommon)
 	}
 	return nil
 }
 
-// answer asks about every node and finds out what a pod would get on each that
-// would do.
-func (w *world) answer(ctx context.Context, pod *corev1.Pod) (*outcome, error) {
+// alone asks one that was given up about the first node alone, within the limit again:
+// of the sixteen that are asked at once none may have ended. It says whether there is
+// an answer, which is in r.want then.
+func (r *racer) alone(ctx context.Context, limit time.Duration) (bool, error) {
+	template := len(r.want) - 1
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	o, err := r.answer(limited, r.pods[template], r.asked[:1])
+	if err != nil || !o.finished {
+		return false, err
+	}
+	r.want[template].answers[0], r.want[template].fits = o.answers[0], o.fits
+	return true, nil
+}
+
+// answer asks about every one of the nodes and finds out what a pod would get on each
+// that would do.
+func (w *world) answer(ctx context.Context, pod *corev1.Pod, asked []fwk.NodeInfo) (*outcome, error) {
 	c := w.newCycle(pod)
-	o := &outcome{finished: true, answers: make([]string, len(w.asked))}
+	o := &outcome{finished: true, answers: make([]string, len(asked))}
 	ask, err := c.preFilter(ctx)
 	if err != nil {
 		return nil, err
@@ -78,13 +99,13 @@ func (w *world) answer(ctx context.Context, pod *corev1.Pod) (*outcome, error) {
 	if !ask {
 		return nil, errors.New("the pod was refused before any node was asked: the case is none")
 	}
-	err = c.filter(ctx, w.asked, 0, len(w.asked))
+	err = c.filter(ctx, asked, 0, len(asked))
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	o.finished = err == nil
 	ctx = context.WithoutCancel(ctx)
-	for i, node := range w.asked {
+	for i, node := range asked {
 		switch {
 		case !c.reached[i]:
 		case !c.fits(i):

@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -81,6 +82,7 @@ type racer struct {
 	op         Op
 	want       []*outcome // for Plugin by template, for Pods only one
 	finished   bool
+	compared   bool // with the first racer
 	iterations int
 	pod        int // counts operations, so that each has another pod
 }
@@ -100,14 +102,21 @@ func (o *Options) measure(ctx context.Context, c *Case, records *record.Recorder
 			return fmt.Errorf("%s: %w", with.Name, err)
 		}
 		if len(racers) > 0 {
-			if err := agree(racers[0], r); err != nil {
+			if err := o.compare(ctx, racers[0], r); err != nil {
 				return err
 			}
 		}
 		racers = append(racers, r)
+		r.compared = r.compared || len(racers) == 1
 		if r.finished {
 			finished = append(finished, r)
-		} else if err := records.Write(c.line(r.Name), 1, benchfmt.Value{Value: o.Limit.Seconds(), Unit: record.LimitSeconds}); err != nil {
+			continue
+		}
+		values := []benchfmt.Value{{Value: o.Limit.Seconds(), Unit: record.LimitSeconds}}
+		if !r.compared {
+			values = append(values, benchfmt.Value{Value: 1, Unit: record.Uncompared})
+		}
+		if err := records.Write(c.line(r.Name), 1, values...); err != nil {
 			return err
 		}
 	}
@@ -122,6 +131,28 @@ func (o *Options) measure(ctx context.Context, c *Case, records *record.Recorder
 			}
 		}
 	}
+	return nil
+}
+
+// compare is an error if a racer says something else than the first one. Where either
+// was given up too early for that, nothing but its limit is known of it.
+func (o *Options) compare(ctx context.Context, first, r *racer) error {
+	err := agree(first, r)
+	if !errors.Is(err, errNothingInCommon) {
+		r.compared = true
+		return err
+	}
+	slow := r
+	if r.finished {
+		slow = first
+	}
+	if answered, err := slow.alone(ctx, o.Limit); err != nil {
+		return fmt.Errorf("%s about one node: %w", slow.Name, err)
+	} else if answered {
+		r.compared = true
+		return agree(first, r)
+	}
+	fmt.Fprintf(o.Progress, "       %s does not end within %s, not even about one node: its answers are not compared\n", slow.Name, o.Limit)
 	return nil
 }
 
@@ -166,12 +197,12 @@ func (o *Options) prepare(ctx context.Context, with Contender, c *Case, v *view)
 func (r *racer) answers(ctx context.Context, limit time.Duration) error {
 	for _, pod := range r.pods[:r.templates] {
 		if r.learns {
-			if _, err := r.answer(ctx, pod); err != nil {
+			if _, err := r.answer(ctx, pod, r.asked); err != nil {
 				return err
 			}
 		}
 		limited, cancel := context.WithTimeout(ctx, limit)
-		o, err := r.answer(limited, pod)
+		o, err := r.answer(limited, pod, r.asked)
 		cancel()
 		if err != nil {
 			return err

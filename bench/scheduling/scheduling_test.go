@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,6 +94,53 @@ func (p slow) Filter(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod,
 		<-ctx.Done()
 	}
 	return p.Plugin.Filter(ctx, cycle, pod, info)
+}
+
+// stuck is our plugin, but it has no answer where several nodes are asked at once.
+// patience is how many questions have to be ended before it answers.
+type stuck struct {
+	*plugin.Plugin
+	patience *atomic.Int64
+}
+
+func (p stuck) Filter(ctx context.Context, cycle fwk.CycleState, pod *corev1.Pod, info fwk.NodeInfo) *fwk.Status {
+	if p.patience.Add(-1) >= 0 {
+		<-ctx.Done()
+	}
+	return p.Plugin.Filter(ctx, cycle, pod, info)
+}
+
+// Where none of the nodes that are asked at once has an answer within the limit, one
+// is asked alone; where that has none either, the result says so and the run goes on.
+func TestWhatHasNoAnswerIsAskedAboutOneNodeAndNotCompared(t *testing.T) {
+	for _, test := range []struct {
+		patience int64 // 12 nodes, then one
+		line     string
+	}{
+		{12, `impl=stuck-\d+ 1 1 limit-sec$`},
+		{13, `impl=stuck-\d+ 1 1 limit-sec 1 uncompared$`},
+	} {
+		options := quick("^plugin/nodes=12/use=empty$")
+		options.Limit = time.Second
+		options.Contenders = append(options.Contenders, Contender{Name: "stuck", plugin: plugin.Name, factory: func() frameworkruntime.PluginFactory {
+			return func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+				made, err := (&plugin.Factory{}).New(ctx, args, handle)
+				if err != nil {
+					return nil, err
+				}
+				left := &atomic.Int64{}
+				left.Store(test.patience)
+				return stuck{made.(*plugin.Plugin), left}, nil
+			}
+		}})
+		out, err := measured(t, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile("(?m)" + test.line).MatchString(out) {
+			t.Errorf("after %d questions without an answer no line is like %s\n%s", test.patience, test.line, out)
+		}
+	}
 }
 
 func TestWhatDoesNotEndIsGivenUp(t *testing.T) {

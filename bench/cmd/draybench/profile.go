@@ -7,13 +7,14 @@ import (
 
 	"github.com/dray-dev/dray/bench/contender"
 	"github.com/dray-dev/dray/bench/family"
+	"github.com/dray-dev/dray/bench/output"
 	"github.com/dray-dev/dray/bench/profile"
 )
 
 // recordProfiles profiles ours on every selected case, and another
 // implementation only if it is asked for.
-func recordProfiles(ctx context.Context, s settings, stdout io.Writer) error {
-	with := s.Contenders[0]
+func recordProfiles(ctx context.Context, stdout io.Writer, s *output.Selection) error {
+	with := contenders(s)[0]
 	found := false
 	for _, f := range family.All() {
 		sizes := f.Bench
@@ -25,10 +26,10 @@ func recordProfiles(ctx context.Context, s settings, stdout io.Writer) error {
 				continue
 			}
 			found = true
-			fmt.Fprintf(s.Progress, "%s/%s on %s: 3 profiles, %s each\n", f.Name, size, with.Name(), s.profileFor)
+			fmt.Fprintf(s.Progress, "%s/%s on %s: 3 profiles, %s each\n", f.Name, size, with.Name(), s.ProfileFor)
 			c := f.Case(size)
 			session := contender.Start(with, c)
-			files, err := profile.Record(ctx, c.Name()+"_"+with.Name(), s.profileDir, s.profileFor, func(ctx context.Context) error {
+			files, err := profile.Record(ctx, c.Name()+"_"+with.Name(), s.ProfileDir, s.ProfileFor, func(ctx context.Context) error {
 				_, _ = session.Do(ctx)
 				return nil
 			})

@@ -12,13 +12,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"flag"
 	"io"
 	"os"
-	"os/signal"
-	"regexp"
+	"slices"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -28,89 +25,33 @@ import (
 	"github.com/dray-dev/dray/bench/scheduling"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(output.Code("schedbench", err, os.Stderr))
-}
+func main() { os.Exit(tool().Main()) }
 
-// settings are the flags.
-type settings struct {
-	scheduling.Options
-	output.Settings
-	profileDir string
-	profileFor time.Duration
-}
-
-func parse(args []string, stderr io.Writer) (s settings, err error) {
-	flags := flag.NewFlagSet("schedbench", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	match := flags.String("run", "", "measure only cases whose name matches this `regexp`, as plugin/nodes=500/use=half")
-	plugins := flags.String("impl", "", "measure only this `plugin`: dray or in-tree")
-	flags.IntVar(&s.Rounds, "n", 10, "samples of each plugin of each case")
-	flags.DurationVar(&s.Sample, "sample", 200*time.Millisecond, "how long a sample takes about")
-	flags.DurationVar(&s.Limit, "limit", 10*time.Second, "give up an operation after that")
-	flags.BoolVar(&s.Quick, "quick", false, "small clusters and two short samples: to see that it works, not to quote")
-	flags.StringVar(&s.profileDir, "profile", "", "write profiles into this `directory` instead of measuring")
-	flags.DurationVar(&s.profileFor, "profile-time", 3*time.Second, "how long each profile takes")
-	s.AddFlags(flags)
-	if err := s.Parse(flags, args); err != nil {
-		return s, err
+func tool() *output.Tool {
+	t := &output.Tool{
+		Name: "schedbench", Example: "plugin/nodes=500/use=half", Each: "plugin",
+		Sample: 200 * time.Millisecond, Limit: 10 * time.Second,
+		Measure: func(ctx context.Context, out io.Writer, s *output.Selection) error {
+			return scheduling.Run(quiet(ctx), out, options(s))
+		},
+		Profile: func(ctx context.Context, out io.Writer, s *output.Selection) error {
+			return scheduling.Profile(quiet(ctx), options(s), s.ProfileDir, s.ProfileFor, out)
+		},
+		Table: (*report.Results).SchedulerTable, Rewrite: (*report.Results).RewriteScheduler,
 	}
-	if s.Quick {
-		s.Rounds, s.Sample = 2, time.Millisecond
-	}
-	if s.Rounds < 1 {
-		return s, output.Usagef("-n is at least 1, not %d", s.Rounds)
-	}
-	if s.Limit <= 0 {
-		return s, output.Usagef("-limit is how long an operation may take, more than 0, not %v", s.Limit)
-	}
-	if s.Match, err = regexp.Compile(*match); err != nil {
-		return s, output.Usagef("-run: %w", err)
-	}
-	s.Progress = stderr
 	for _, c := range scheduling.Contenders() {
-		if *plugins == "" || *plugins == c.Name {
-			s.Contenders = append(s.Contenders, c)
-		}
+		t.Names = append(t.Names, c.Name)
 	}
-	if len(s.Contenders) == 0 {
-		return s, output.Usagef("-impl is dray or in-tree, not %q", *plugins)
-	}
-	return s, nil
+	return t
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	s, err := parse(args, stderr)
-	if err != nil {
-		return err
+// quiet is without a logger: a scheduler logs little at its default verbosity, and
+// nothing that is of use here.
+func quiet(ctx context.Context) context.Context { return klog.NewContext(ctx, klog.Logger{}) }
+
+func options(s *output.Selection) scheduling.Options {
+	return scheduling.Options{
+		Contenders: slices.DeleteFunc(scheduling.Contenders(), func(c scheduling.Contender) bool { return !slices.Contains(s.Names, c.Name) }),
+		Rounds:     s.Rounds, Sample: s.Sample, Limit: s.Limit, Match: s.Match, Quick: s.Quick, Progress: s.Progress,
 	}
-	// A scheduler logs little at its default verbosity, and nothing that is of use here.
-	ctx = klog.NewContext(ctx, klog.Logger{})
-	if s.profileDir != "" {
-		return scheduling.Profile(ctx, s.Options, s.profileDir, s.profileFor, stdout)
-	}
-	lines, err := s.Results(func(out io.Writer) error { return scheduling.Run(ctx, out, s.Options) })
-	if err != nil {
-		return err
-	}
-	results, err := report.Read(bytes.NewReader(lines), "the results")
-	if err != nil {
-		return err
-	}
-	if s.Docs != "" {
-		if err := results.RewriteScheduler(s.Docs); err != nil {
-			return err
-		}
-	}
-	switch s.Format {
-	case "json":
-		return results.JSON(stdout)
-	case "go":
-		_, err = stdout.Write(lines)
-		return err
-	}
-	return results.SchedulerTable(stdout)
 }

@@ -15,6 +15,8 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/dynamic-resource-allocation/resourceslice"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
 
 	"github.com/dray-dev/dray/kubeletplugin/checkpoint"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
@@ -131,6 +133,22 @@ func TestThereIsAlwaysASlice(t *testing.T) {
 	pool := poolOf(t, newDriver(t, nil), &hardware.Node{})
 	if len(pool.Slices) != 1 || len(pool.Slices[0].Devices) != 0 {
 		t.Errorf("without hardware there are %d slices", len(pool.Slices))
+	}
+}
+
+// TestWhatNothingPreparesIsNotPublished, and that is said once.
+func TestWhatNothingPreparesIsNotPublished(t *testing.T) {
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+	d := publishingTo(t, ideal().features, nil)
+	for range 2 {
+		pool, devices, err := d.pool(klog.NewContext(t.Context(), logger), readNode(t, "mi300x"), nil, noon)
+		if err != nil || len(devicesOf(pool)) != 0 || len(devices) != 0 {
+			t.Fatalf("%d devices are published, %v", len(devicesOf(pool)), err)
+		}
+	}
+	text := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+	if strings.Count(text, "does not know how to prepare") != 1 {
+		t.Errorf("it says %s", text)
 	}
 }
 

@@ -35,8 +35,8 @@ type publishing struct {
 	// published is what was given to the helper last.
 	published *resourceslice.DriverResources
 	// unread and leftOut are what was last said.
-	unread, leftOut string
-	foreign         []string
+	unread, leftOut     string
+	foreign, unprepared []string
 }
 
 type taintID struct{ device, key, value, effect string }
@@ -192,12 +192,14 @@ func (d *Driver) pool(ctx context.Context, node *hardware.Node, problems []watch
 	}
 	state := publish.State{Taints: map[publish.DeviceID][]resourceapi.DeviceTaint{}, Withdrawn: map[publish.DeviceID]bool{}}
 	since := map[taintID]metav1.Time{}
+	var unprepared []string
 	for _, slice := range d.slicesOf(pools) {
 		for i := range slice.Spec.Devices {
 			name := slice.Spec.Devices[i].Name
 			id := publish.DeviceID{Driver: d.options.Name, Device: name}
 			if !d.isPrepared(name) {
 				state.Withdrawn[id] = true
+				unprepared = append(unprepared, name)
 				continue
 			}
 			for j := range problems {
@@ -208,6 +210,10 @@ func (d *Driver) pool(ctx context.Context, node *hardware.Node, problems []watch
 		}
 	}
 	p.since = since
+	if !slices.Equal(unprepared, p.unprepared) {
+		p.unprepared = unprepared
+		klog.FromContext(ctx).Info("Devices that this driver does not know how to prepare; they are not published", "devices", unprepared)
+	}
 	if len(state.Taints)+len(state.Withdrawn) > 0 {
 		if pools, err = p.publisher.Node(d.options.Node, node, state); pools == nil && err != nil {
 			return nil, nil, err

@@ -31,7 +31,8 @@
 //     that is half done. Two Views, or two files, can be of different ones.
 //  5. What falls due happens: before anybody looks at a time, everything until that
 //     time has happened, whoever was there to see it. No process has to run for a
-//     link to come up again.
+//     link to come up again. Nor does it take the clock to go on: a folder's time
+//     never goes back, and does not wait for a clock that was set back (folderClock).
 //  6. A document that is written, or read, is valid on its machine (validate) and can
 //     be shown: its node keeps the invariants of hardware.Node, and a driver that
 //     discovers the folder finds exactly that node.

@@ -43,7 +43,11 @@ func randomChanges(r *rapid.T, f *state.Folder, clock *fakeClock) {
 				})
 			},
 			11: func() error { return f.Update((*state.Tx).Reboot) },
-		}[rapid.IntRange(0, 11).Draw(r, "what")]()
+			12: func() error {
+				clock.setBack(time.Duration(number) * 700 * time.Millisecond << (4 * number))
+				return nil
+			},
+		}[rapid.IntRange(0, 12).Draw(r, "what")]()
 	}
 }
 

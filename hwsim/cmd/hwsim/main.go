@@ -18,6 +18,7 @@
 //	state.go     hwsim state: what it is now
 //	reboot.go    hwsim reboot, hwsim reset
 //	inject.go    hwsim inject: a fault
+//	write.go     hwsim write: to a file of the machine
 //	mig.go       hwsim mig: the modes; miglist.go what there is and what fits,
 //	             migchange.go instances that are made and destroyed
 //	fleet.go     hwsim fleet: what a fleet is made of, and where it is written

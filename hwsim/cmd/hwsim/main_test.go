@@ -62,7 +62,7 @@ func output(t *testing.T, args ...string) string {
 
 func TestTextsFitATerminal(t *testing.T) {
 	commands := [][]string{{"machines"}, {"--help"}}
-	for _, name := range []string{"machines", "run", "state", "reboot", "reset", "inject", "mig"} {
+	for _, name := range []string{"machines", "run", "state", "reboot", "reset", "inject", "mig", "write"} {
 		commands = append(commands, []string{name, "--help"})
 	}
 	for _, name := range []string{"on", "off", "profiles", "create", "destroy"} {

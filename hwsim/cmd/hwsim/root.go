@@ -63,7 +63,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newMachines(), newSurfaces(), newFleet(), newRun(), newState(), newReboot(), newReset(), newInject(), newMIG())
+	root.AddCommand(newMachines(), newSurfaces(), newFleet(), newRun(), newState(), newReboot(), newReset(), newInject(), newMIG(), newWrite())
 	return root
 }
 

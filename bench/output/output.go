@@ -1,5 +1,6 @@
-// Package output is what the commands that measure share: where results go, in
-// which form, and how an earlier run is read instead of measuring.
+// Package output is what the commands that measure share: their flags, where results
+// go, in which form, and how an earlier run is read instead of measuring. A command is a
+// [Tool]; what it measures is its own.
 package output
 
 import (

@@ -16,13 +16,14 @@
 //	reserve      take what was found; give it back
 //	prebind      write it down, then wait for bindingconditions
 //
-// What they share: state (of a cycle), claims (from a pod to its claims), flights
-// and doubts (what may not be given out meanwhile), doubles (what was given out twice), extended and extendedrequests
-// (the claim that the scheduler itself makes for extended resources), allocate
-// (whose search), cluster (what there is and what is taken), ledger and
-// ledgermanager (the same, change by change), reasons (what a refused pod is told),
-// causes and metrics (what is counted), args; attempts and explainserver (the whole
-// explanation of what failed).
+// What they share: state (of a cycle), claims (from a pod to its claims), claimlocks
+// (whose turn it is to write to one), flights and doubts (what may not be given out
+// meanwhile), doubles (what was given out twice), extended and extendedrequests (the
+// claim that the scheduler itself makes for extended resources), allocate (whose
+// search), cluster (what there is and what is taken), ledger and ledgermanager (the
+// same, change by change), reasons (what a refused pod is told), causes and metrics
+// (what is counted), waiting (which pods are kept out of the queue), args; attempts and
+// explainserver (the whole explanation of what failed).
 //
 // # Who knows what is taken
 //

@@ -68,7 +68,7 @@ func (f *Fleet) order() {
 	for _, count := range f.spec.Machines {
 		name := count.Machine.Name()
 		for range count.Count {
-			f.instances = append(f.instances, instance{machine: count.Machine, index: next[name]})
+			f.instances = append(f.instances, instance{machine: count.Machine, index: next[name], capacity: count.Capacity})
 			next[name]++
 		}
 	}
@@ -157,7 +157,7 @@ func (f *Fleet) NodeCount() int { return f.nodes }
 
 // make names and makes an instance.
 func (f *Fleet) make(i instance) (*machine.Instance, Place, error) {
-	place := Place{Machine: i.machine.Name(), Index: i.index, Number: i.number}
+	place := Place{Machine: i.machine.Name(), Index: i.index, Number: i.number, capacity: i.capacity}
 	zone, err := f.names.zone(&place)
 	if err != nil {
 		return nil, place, err

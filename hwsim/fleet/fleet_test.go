@@ -221,6 +221,25 @@ func TestNodesHaveTheCPUsAndMemoryOfTheirMachine(t *testing.T) {
 	}
 }
 
+// A device plugin runs on some nodes only.
+func TestMachinesOfOneKindCanHaveMoreCapacity(t *testing.T) {
+	s := spec(t, "l40s", "t4")
+	s.Capacity = corev1.ResourceList{"example.com/a": resource.MustParse("1"), "example.com/b": resource.MustParse("1")}
+	s.Machines[1].Capacity = corev1.ResourceList{"example.com/b": resource.MustParse("2")}
+	f, err := fleet.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"l40s-0": "1 and 1", "t4-0": "1 and 2"}
+	for member := range f.Members() {
+		c := member.Node.Status.Capacity
+		a, b := c["example.com/a"], c["example.com/b"]
+		if got := a.String() + " and " + b.String(); got != want[member.Node.Name] {
+			t.Errorf("node %s has %s, want %s", member.Node.Name, got, want[member.Node.Name])
+		}
+	}
+}
+
 func TestNodesOfARackShareACliqueAndRacksDoNot(t *testing.T) {
 	f, err := fleet.New(spec(t, "gb200-nvl72=2"))
 	if err != nil {
@@ -270,6 +289,7 @@ func TestBadSpecsAreRefusedBeforeAnythingIsMade(t *testing.T) {
 		"resource":       {func(s *fleet.Spec) { s.Capacity = corev1.ResourceList{"a b": resource.MustParse("1")} }, "capacity[a b]"},
 		"negative":       {func(s *fleet.Spec) { s.Capacity = corev1.ResourceList{"memory": resource.MustParse("-1")} }, "capacity[memory]: -1"},
 		"half a pod":     {func(s *fleet.Spec) { s.Capacity = corev1.ResourceList{"pods": resource.MustParse("1500m")} }, "capacity[pods]: 1500m is not a whole"},
+		"of one machine": {func(s *fleet.Spec) { s.Machines[0].Capacity = corev1.ResourceList{"a.b/c": resource.MustParse("-1")} }, "machines[0] (l40s): capacity[a.b/c]: -1"},
 		"half a device":  {func(s *fleet.Spec) { s.Capacity = corev1.ResourceList{"a.b/c": resource.MustParse("0.5")} }, "capacity[a.b/c]: 500m is not a whole"},
 		"shadowed label": {func(s *fleet.Spec) { s.Labels = map[string]string{corev1.LabelHostname: "x"} }, "kubernetes.io/hostname"},
 	} {

@@ -27,6 +27,7 @@ type Place struct {
 	Clique         string
 
 	architecture string
+	capacity     corev1.ResourceList
 	memoryGiB    int
 }
 

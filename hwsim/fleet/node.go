@@ -50,6 +50,7 @@ func (f *Fleet) object(place *Place, node *hardware.Node) (*corev1.Node, error) 
 		capacity[corev1.ResourceMemory] = *resource.NewQuantity(int64(place.memoryGiB)<<30, resource.BinarySI)
 	}
 	maps.Copy(capacity, f.spec.Capacity)
+	maps.Copy(capacity, place.capacity)
 	return &corev1.Node{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
 		ObjectMeta: metav1.ObjectMeta{Name: place.Node, Labels: labels},

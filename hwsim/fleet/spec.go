@@ -46,6 +46,9 @@ type Spec struct {
 type Count struct {
 	Machine *machine.Machine
 	Count   int
+	// Capacity that these nodes have besides the Spec's, or instead of it: what a device
+	// plugin of theirs would offer.
+	Capacity corev1.ResourceList
 }
 
 // DefaultName is the template of names where a Spec has none.
@@ -85,21 +88,31 @@ func (s *Spec) check() error {
 			return fmt.Errorf("fleet: machines[%d] (%s): count: %d is not from 1 to %d",
 				i, count.Machine.Name(), count.Count, MaxInstances)
 		}
+		if err := checkCapacity(count.Capacity); err != nil {
+			return fmt.Errorf("fleet: machines[%d] (%s): %w", i, count.Machine.Name(), err)
+		}
 		total += count.Count
 	}
 	if total > MaxInstances {
 		return fmt.Errorf("fleet: %d instances are more than %d", total, MaxInstances)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Capacity)) {
+	if err := checkCapacity(s.Capacity); err != nil {
+		return fmt.Errorf("fleet: %w", err)
+	}
+	return nil
+}
+
+func checkCapacity(capacity corev1.ResourceList) error {
+	for _, name := range slices.Sorted(maps.Keys(capacity)) {
 		if problems := validation.IsQualifiedName(string(name)); len(problems) > 0 {
-			return fmt.Errorf("fleet: capacity[%s]: not the name of a resource: %s", name, problems[0])
+			return fmt.Errorf("capacity[%s]: not the name of a resource: %s", name, problems[0])
 		}
-		quantity := s.Capacity[name]
+		quantity := capacity[name]
 		if quantity.Sign() < 0 {
-			return fmt.Errorf("fleet: capacity[%s]: %s is less than nothing", name, quantity.String())
+			return fmt.Errorf("capacity[%s]: %s is less than nothing", name, quantity.String())
 		}
 		if _, whole := quantity.AsInt64(); isCounted(name) && !whole {
-			return fmt.Errorf("fleet: capacity[%s]: %s is not a whole number", name, quantity.String())
+			return fmt.Errorf("capacity[%s]: %s is not a whole number", name, quantity.String())
 		}
 	}
 	return nil
@@ -117,6 +130,7 @@ type instance struct {
 	machine *machine.Machine
 	// index counts instances of the machine, number those of the fleet.
 	index, number int
+	capacity      corev1.ResourceList
 }
 
 func (s *Spec) name() string { return cmp.Or(s.Name, DefaultName) }

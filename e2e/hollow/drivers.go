@@ -3,7 +3,6 @@ package hollow
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	"k8s.io/kubernetes/pkg/kubelet/pluginmanager/cache"
@@ -20,29 +19,31 @@ func (r *registered) RegisterPlugin(ctx context.Context, driver, endpoint string
 	if err := r.PluginHandler.RegisterPlugin(ctx, driver, endpoint, versions, timeout); err != nil {
 		return err
 	}
-	r.count(driver, 1)
+	r.note(driver, endpoint, true)
 	return nil
 }
 
 // DeRegisterPlugin implements cache.PluginHandler.
 func (r *registered) DeRegisterPlugin(ctx context.Context, driver, endpoint string) {
 	r.PluginHandler.DeRegisterPlugin(ctx, driver, endpoint)
-	r.count(driver, -1)
+	r.note(driver, endpoint, false)
 }
 
-func (r *registered) count(driver string, change int) {
+func (r *registered) note(driver, endpoint string, is bool) {
 	r.node.mu.Lock()
 	defer r.node.mu.Unlock()
-	r.node.drivers[driver] += change
-	if r.node.drivers[driver] <= 0 {
-		delete(r.node.drivers, driver)
+	if is {
+		r.node.drivers[endpoint] = driver
+	} else {
+		delete(r.node.drivers, endpoint)
 	}
 }
 
-// Drivers are the names of the DRA drivers that have registered, sorted. A driver that
-// was killed stays registered while its socket is there.
-func (n *Node) Drivers() []string {
+// Drivers are the DRA drivers that have registered, by the sockets that they serve: of
+// one name there are several while one is replaced by the next. A driver that was
+// killed stays registered while its socket is there.
+func (n *Node) Drivers() map[string]string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Sorted(maps.Keys(n.drivers))
+	return maps.Clone(n.drivers)
 }

@@ -58,8 +58,8 @@ type Node struct {
 
 	mu   sync.Mutex
 	pods map[types.UID]*pod
-	// drivers counts the registered plugins of each driver.
-	drivers map[string]int
+	// drivers are the names of those that have registered, by their sockets.
+	drivers map[string]string
 }
 
 // New makes the folders of a node that are not there.
@@ -72,7 +72,7 @@ func New(options Options) (*Node, error) {
 			return nil, fmt.Errorf("hollow: node %s: %w", options.Name, err)
 		}
 	}
-	n := &Node{options: options, devices: newDevices(options.CDIDir), ready: make(chan struct{}), pods: map[types.UID]*pod{}, drivers: map[string]int{}}
+	n := &Node{options: options, devices: newDevices(options.CDIDir), ready: make(chan struct{}), pods: map[types.UID]*pod{}, drivers: map[string]string{}}
 	n.admitter = lifecycle.NewPredicateAdmitHandler(n.ownNode, noPreemption{}, noDevicePlugins)
 	n.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](firstPause, lastPause),

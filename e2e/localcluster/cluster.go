@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/dray-dev/dray/hwsim/fleet"
 )
 
 // Options say what to run. Only Dir must be given.
@@ -41,6 +43,12 @@ type Options struct {
 	// LeaderElection makes the scheduler take its lease, as the configuration says.
 	// Without it, a scheduler that was killed starts again at once.
 	LeaderElection bool
+	// Fleet are machines to make nodes of, besides those that are in the folder. Names
+	// and labels are as its package has them; Publish follows from Driver.
+	Fleet fleet.Spec
+	// Driver is how the driver runs on the nodes; nil is as before, or as zero values
+	// say for a new cluster.
+	Driver *DriverOptions
 	// Say is told what happens, a line at a time; nobody if nil.
 	Say func(format string, args ...any)
 }
@@ -54,6 +62,10 @@ type Cluster struct {
 	lock    *os.File
 	spawner spawner
 	health  *http.Client
+	// nodes are the names of the hollow nodes, sorted.
+	nodes []string
+	// driverRuns counts the driver's processes; under mu.
+	driverRuns int
 
 	mu       sync.Mutex
 	children map[Role]*child
@@ -105,10 +117,13 @@ func (c *Cluster) start(ctx context.Context) (err error) {
 	if moved {
 		c.options.Say("the API server's port is another one now, %s; kubeconfigs are written anew", c.state.port(APIServer))
 	}
+	if err := c.state.setDriver(c.options.Driver); err != nil {
+		return err
+	}
 	if err := c.state.write(c.dir); err != nil {
 		return err
 	}
-	if err := makePKI(c.dir, time.Now()); err != nil {
+	if err := makePKI(c.dir, c.now()); err != nil {
 		return err
 	}
 	if c.health, err = healthClient(c.dir); err != nil {
@@ -120,7 +135,13 @@ func (c *Cluster) start(ctx context.Context) (err error) {
 	if err := c.dir.turnLogs(); err != nil {
 		return err
 	}
+	if err := c.makeNodes(); err != nil {
+		return err
+	}
 	for _, of := range Roles() {
+		if roles[of].onNodes && len(c.nodes) == 0 {
+			continue
+		}
 		if c.options.Roles == nil || slices.Contains(c.options.Roles, of) {
 			if err := c.StartRole(ctx, of); err != nil {
 				return err
@@ -133,17 +154,22 @@ func (c *Cluster) start(ctx context.Context) (err error) {
 // StartRole starts a server that does not run and returns when it is ready. One that
 // does not become ready does not stay.
 func (c *Cluster) StartRole(ctx context.Context, of Role) error {
+	return c.startAs(ctx, of, of)
+}
+
+// startAs starts another process of a role under a name of its own.
+func (c *Cluster) startAs(ctx context.Context, name, of Role) error {
 	began := time.Now()
 	flags, err := roles[of].prepare(ctx, c)
 	if err != nil {
 		return fmt.Errorf("%s: %w", of, err)
 	}
-	server, err := c.spawn(of, flags)
+	server, err := c.spawn(name, of, flags)
 	if err != nil {
 		return err
 	}
 	if err := c.awaitReady(ctx, server); err != nil {
-		c.StopRole(of)
+		c.StopRole(name)
 		return err
 	}
 	if started := roles[of].started; started != nil {
@@ -155,23 +181,25 @@ func (c *Cluster) StartRole(ctx context.Context, of Role) error {
 	return nil
 }
 
-func (c *Cluster) spawn(of Role, flags []string) (*child, error) {
+func (c *Cluster) spawn(name, of Role, flags []string) (*child, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.children[of] != nil {
-		return nil, fmt.Errorf("%s runs already", of)
+	if c.children[name] != nil {
+		return nil, fmt.Errorf("%s runs already", name)
 	}
 	server, err := c.spawner.start(c.options.Binary, of, flags, c.dir.log(of), c.lock)
 	if err != nil {
 		return nil, err
 	}
-	c.children[of] = server
+	c.children[name] = server
 	go func() {
 		<-server.ended
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.children[of] == server {
-			delete(c.children, of)
+		for name, other := range c.children { // it may have another name by now
+			if other == server {
+				delete(c.children, name)
+			}
 		}
 		if !c.expected[server] {
 			// A reader who does not come loses the later ones: the first is the cause.
@@ -196,6 +224,8 @@ func (c *Cluster) take(of Role) *child {
 	}
 	return server
 }
+
+func (*Cluster) now() time.Time { return time.Now() }
 
 // Kill ends a server as a crash would. It is gone when Kill returns.
 func (c *Cluster) Kill(of Role) error {

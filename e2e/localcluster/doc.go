@@ -1,10 +1,12 @@
-// Package localcluster runs the servers of a Kubernetes cluster on this machine,
-// without containers and without root: etcd, kube-apiserver, the controller manager
-// and dray-scheduler, each a child process of one program.
+// Package localcluster runs a Kubernetes cluster on this machine, without containers
+// and without root: etcd, kube-apiserver, the controller manager, dray-scheduler, and
+// hollow nodes (package hollow) with the simulated driver, each a child process of one
+// program.
 //
 //	Start              the cluster in a folder, new or as it was left
 //	Cluster.Kubeconfig how to reach it, as its administrator
 //	Cluster.Kill       a server dies; StartRole brings it back
+//	Cluster.Nodes      the hollow nodes; StopNode and StartNode are about one of them
 //	Cluster.Stop       everything ends, the data stays
 //	Inspect, End       the same cluster from another process, by its folder
 //
@@ -22,6 +24,9 @@
 //	etcd/            the data
 //	log/             one file for each server, and NAME.log.last of the last time
 //	scheduler.yaml   the scheduler's configuration, as it runs
+//	hw/NODE          the node's simulated machine (hwsim/state)
+//	nodes/NODE       node.json, credentials of node and driver, and what a kubelet and a
+//	                 driver have below /var/lib/kubelet; cdi/ for /var/run/cdi
 //
 // Everything listens on 127.0.0.1 only, speaks TLS, and asks who is there. RBAC is on.
 //
@@ -35,7 +40,9 @@
 //
 // What is where: cluster.go is the life of a cluster; child.go a process; ready.go
 // waits; etcd.go, apiserver.go, controllers.go and scheduler.go are the roles;
-// folder.go, lock.go, ports.go, pki.go and kubeconfig.go the files; status.go is the
-// view from outside; sockets and watches are checked for nodes, which will be one
-// role more.
+// nodes.go and driver.go are the roles that there are with nodes, scheduleraccount.go
+// and driveraccount.go what the API server knows of those who call it; folder.go,
+// lock.go, ports.go, pki.go and kubeconfig.go the files; status.go and nodestatus.go
+// are the view from outside; sockets.go and watches_linux.go look first whether nodes
+// could be there.
 package localcluster

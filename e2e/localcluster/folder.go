@@ -20,6 +20,8 @@ func (f folder) pki(name string) string        { return filepath.Join(string(f),
 func (f folder) etcd() string                  { return f.path("etcd") }
 func (f folder) kubeconfig(user string) string { return f.path("kubeconfig/" + user + ".yaml") }
 func (f folder) log(of Role) string            { return f.path("log/" + string(of) + ".log") }
+func (f folder) hardware(node string) string   { return f.path("hw/" + node) }
+func (f folder) node(node, name string) string { return filepath.Join(string(f), "nodes", node, name) }
 
 // openFolder makes the directory and those in it that are not made by others.
 func openFolder(dir string) (folder, error) {
@@ -28,7 +30,7 @@ func openFolder(dir string) (folder, error) {
 		return "", err
 	}
 	f := folder(absolute)
-	for _, name := range []string{"", "kubeconfig", "log"} {
+	for _, name := range []string{"", "kubeconfig", "log", "hw", "nodes"} {
 		if err := os.MkdirAll(f.path(name), 0o700); err != nil {
 			return "", fmt.Errorf("the folder %s of the cluster cannot be made: %w", absolute, err)
 		}
@@ -57,6 +59,8 @@ type state struct {
 	Ports      map[Role]int `json:"ports"`
 	// Data says that etcd/ holds data: etcd has been ready once.
 	Data bool `json:"data"`
+	// Driver is how the driver runs.
+	Driver DriverOptions `json:"driver"`
 }
 
 func (s *state) port(of Role) string { return strconv.Itoa(s.Ports[of]) }
@@ -83,7 +87,7 @@ func readState(dir folder) (*state, error) {
 		return nil, fmt.Errorf("the cluster in %s was made for Kubernetes %s, layout %d, and this program is for %s, layout %d: %w",
 			dir, found.Kubernetes, found.Layout, s.Kubernetes, s.Layout, ErrOtherVersion)
 	}
-	s.Data = found.Data
+	s.Data, s.Driver = found.Data, found.Driver
 	if found.Ports != nil {
 		s.Ports = found.Ports
 	}

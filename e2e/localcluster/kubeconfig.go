@@ -37,9 +37,14 @@ func (c *Cluster) writeTokenKubeconfig(name, server, token string) (string, erro
 }
 
 func (c *Cluster) writeConfig(user, server string, auth *clientcmdapi.AuthInfo) (string, error) {
+	path := c.dir.kubeconfig(user)
+	return path, c.writeConfigTo(path, user, server, auth)
+}
+
+func (c *Cluster) writeConfigTo(path, user, server string, auth *clientcmdapi.AuthInfo) error {
 	authority, err := os.ReadFile(c.dir.pki("ca.crt"))
 	if err != nil {
-		return "", fmt.Errorf("read the certificate of the authority: %w", err)
+		return fmt.Errorf("read the certificate of the authority: %w", err)
 	}
 	const cluster = "dray-local"
 	content, err := clientcmd.Write(clientcmdapi.Config{
@@ -49,10 +54,9 @@ func (c *Cluster) writeConfig(user, server string, auth *clientcmdapi.AuthInfo) 
 		CurrentContext: cluster,
 	})
 	if err != nil {
-		return "", fmt.Errorf("kubeconfig of %s: %w", user, err)
+		return fmt.Errorf("kubeconfig of %s: %w", user, err)
 	}
-	path := c.dir.kubeconfig(user)
-	return path, writeFile(path, content)
+	return writeFile(path, content)
 }
 
 // Kubeconfig is the path of the administrator's kubeconfig.

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -86,6 +87,50 @@ func writePKI(dir string, now time.Time) error {
 	return err
 }
 
+// loadAuthority is the authority of a cluster that has its certificates.
+func loadAuthority(dir folder, now time.Time) (*authority, error) {
+	pair, err := tls.LoadX509KeyPair(dir.pki("ca.crt"), dir.pki("ca.key"))
+	if err != nil {
+		return nil, fmt.Errorf("read the authority: %w", err)
+	}
+	key, ok := pair.PrivateKey.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("%s holds no key that can sign", dir.pki("ca.key"))
+	}
+	return &authority{dir: dir.pki(""), cert: pair.Leaf, key: key, now: now}, nil
+}
+
+// nodeCertificate makes the key and the certificate of a node, as PEM.
+func (a *authority) nodeCertificate(node string) (cert, key []byte, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	template := a.template(nodeUserPrefix + node)
+	template.Subject.Organization = []string{nodesGroup}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	if template.SerialNumber, err = serialNumber(); err != nil {
+		return nil, nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, private.Public(), a.key)
+	if err != nil {
+		return nil, nil, err
+	}
+	keyDER, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}), nil
+}
+
+// The user that a node is, and its group: what the API server's Node authorizer knows
+// nodes by.
+const nodeUserPrefix, nodesGroup = "system:node:", "system:nodes"
+
+func serialNumber() (*big.Int, error) {
+	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+}
+
 func (a *authority) template(name string) *x509.Certificate {
 	return &x509.Certificate{
 		Subject:   pkix.Name{CommonName: name},
@@ -101,7 +146,7 @@ func (a *authority) write(name string, template *x509.Certificate) (*x509.Certif
 	if err != nil {
 		return nil, nil, err
 	}
-	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
+	if template.SerialNumber, err = serialNumber(); err != nil {
 		return nil, nil, err
 	}
 	parent, signer := a.cert, a.key

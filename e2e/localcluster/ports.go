@@ -31,6 +31,9 @@ func choosePorts(ports map[Role]int, wanted int) (moved bool, err error) {
 		}
 	}()
 	for _, of := range append(Roles(), etcdPeer) {
+		if of != etcdPeer && !of.hasPort() {
+			continue
+		}
 		before := ports[of]
 		ask := before
 		if of == APIServer && wanted != 0 {

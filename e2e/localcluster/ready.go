@@ -18,6 +18,8 @@ import (
 const (
 	// poll is how often a condition is looked at that has no event.
 	poll = 50 * time.Millisecond
+	// slowPoll is the same where a look is work for the API server.
+	slowPoll = 250 * time.Millisecond
 	// readyWait bounds a server's start. On a machine that is busy with other
 	// things an API server takes half a minute.
 	readyWait = 3 * time.Minute
@@ -50,21 +52,32 @@ func healthClient(dir folder) (*http.Client, error) {
 // awaitReady returns when the server answers that it is ready, has ended, or the
 // time is over.
 func (c *Cluster) awaitReady(ctx context.Context, server *child) error {
-	address := c.url(server.role, roles[server.role].ready)
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, poll, readyWait, true, func(ctx context.Context) (bool, error) {
+	pause := poll
+	if !server.role.hasPort() {
+		pause = slowPoll
+	}
+	err := wait.PollUntilContextTimeout(ctx, pause, readyWait, true, func(ctx context.Context) (bool, error) {
 		select {
 		case <-server.ended:
 			return false, server.obituary()
 		default:
 		}
-		last = probe(ctx, c.health, address)
+		last = c.probe(ctx, server.role)
 		return last == nil, nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		return fmt.Errorf("%s is not ready after %s: %w; the end of %s:\n%s", server.role, readyWait, last, server.log, logEnd(server.log))
 	}
 	return err
+}
+
+// probe returns nil if the server can be used.
+func (c *Cluster) probe(ctx context.Context, of Role) error {
+	if !of.hasPort() {
+		return roles[of].isReady(ctx, c)
+	}
+	return probe(ctx, c.health, c.url(of, roles[of].ready))
 }
 
 func probe(ctx context.Context, client *http.Client, address string) error {

@@ -15,23 +15,32 @@ const (
 	APIServer         Role = "kube-apiserver"
 	ControllerManager Role = "kube-controller-manager"
 	Scheduler         Role = "dray-scheduler"
+	// HollowNodes is one process for all nodes, and Driver one for the driver on each
+	// of them. They run if the cluster has nodes.
+	HollowNodes Role = "hollow-nodes"
+	Driver      Role = "dray-kubeletplugin-sim"
 )
 
-// Roles lists all servers in the order in which they start. They stop in the
-// opposite one, so that a server finds what it needs as long as it runs.
-func Roles() []Role { return []Role{Etcd, APIServer, ControllerManager, Scheduler} }
+// Roles lists all roles in the order in which they start. They stop in the opposite
+// one, so that a server finds what it needs as long as it runs.
+func Roles() []Role {
+	return []Role{Etcd, APIServer, ControllerManager, Scheduler, HollowNodes, Driver}
+}
 
 // role is how one server is run.
 type role struct {
 	// prepare writes what the server reads, and returns its flags.
 	prepare func(context.Context, *Cluster) ([]string, error)
 	// ready is the path that answers 200 once the server can be used, on the port
-	// that the cluster has for the role.
-	ready string
+	// that the cluster has for the role; empty if it has no port, and isReady is asked.
+	ready   string
+	isReady func(context.Context, *Cluster) error
 	// grace is how long the server gets to stop by itself.
 	grace time.Duration
 	// started is called when the server is ready; it may be nil.
 	started func(*Cluster) error
+	// onNodes: it is of no use without nodes.
+	onNodes bool
 }
 
 var roles = map[Role]role{
@@ -41,7 +50,12 @@ var roles = map[Role]role{
 	APIServer:         {prepare: apiserverFlags, ready: "/readyz", grace: 3 * time.Second},
 	ControllerManager: {prepare: controllerFlags, ready: "/healthz", grace: 3 * time.Second},
 	Scheduler:         {prepare: schedulerFlags, ready: "/readyz", grace: 3 * time.Second},
+	HollowNodes:       {prepare: hollowFlags, ready: "/readyz", grace: 5 * time.Second, onNodes: true},
+	Driver:            {prepare: driverFlags, isReady: driverReady, grace: 5 * time.Second, onNodes: true},
 }
+
+// hasPort says whether the role listens on a port of the cluster.
+func (r Role) hasPort() bool { return roles[r].ready != "" }
 
 // AllGates as [Options.FeatureGates] turns on every feature of Kubernetes that works
 // here: all but DRANodeAllocatableResources, with which dray-scheduler does not start.

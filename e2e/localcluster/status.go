@@ -23,6 +23,9 @@ type Status struct {
 	Server     string // address of the API server
 	Kubeconfig string
 	Roles      []RoleStatus
+	// Nodes of the cluster by name, or why they are not known.
+	Nodes        []NodeStatus
+	NodesProblem error
 }
 
 // RoleStatus is one server.
@@ -39,7 +42,7 @@ func (s *Status) Ready() bool {
 			return false
 		}
 	}
-	return true
+	return s.NodesProblem == nil
 }
 
 // Inspect asks the servers of the cluster in the folder how they are.
@@ -56,8 +59,21 @@ func Inspect(ctx context.Context, dir string) (*Status, error) {
 		return nil, fmt.Errorf("the cluster is being made: %w", err)
 	}
 	status := &Status{Owner: owner, Kubernetes: c.state.Kubernetes, Server: c.Server(), Kubeconfig: c.Kubeconfig()}
+	if c.nodes, err = listNodes(f); err != nil {
+		return nil, err
+	}
 	for _, of := range Roles() {
-		status.Roles = append(status.Roles, RoleStatus{of, c.url(of, ""), probe(ctx, c.health, c.url(of, roles[of].ready))})
+		if roles[of].onNodes && len(c.nodes) == 0 {
+			continue
+		}
+		address := ""
+		if of.hasPort() {
+			address = c.url(of, "")
+		}
+		status.Roles = append(status.Roles, RoleStatus{of, address, c.probe(ctx, of)})
+	}
+	if len(c.nodes) > 0 {
+		status.Nodes, status.NodesProblem = c.Nodes(ctx)
 	}
 	return status, nil
 }

@@ -9,6 +9,9 @@ import (
 // ServerWatches is how many inotify instances the servers use, with some to spare.
 const ServerWatches = 10
 
+// nodeWatches is how many a hollow node and its driver use.
+const nodeWatches = 1
+
 // ErrNoWatches: servers would not notice that files change, and say so in their logs
 // only.
 var ErrNoWatches = errors.New("raise the limits, for example with sysctl fs.inotify.max_user_instances=1024 and ulimit -n 4096")

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,12 +13,22 @@ import (
 
 func upCommand(dir *string) *cobra.Command {
 	var options localcluster.Options
+	var nodes fleetFlags
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Start the cluster, new or as it was left, and run it until Ctrl-C",
-		Args:  cobra.NoArgs,
+		Long: "Start the cluster, new or as it was left, and run it until Ctrl-C.\n\n" +
+			"With --machine it has nodes: hollow ones, which run no containers, each with the\n" +
+			"hardware of a simulated machine in DIR/hw/NODE and the driver that serves it.\n" +
+			"Nodes, and how the driver runs, are kept in the folder.",
+		Example: "  # two nodes of eight H100s, and four of one L40S\n" +
+			"  dray-local up --machine dgx-h100=2 --machine l40s=4\n\n" +
+			"  # extended resources, one by DRA and one as a device plugin would have it\n" +
+			"  dray-local up --machine dgx-h100 --extended-resource gpu.dray.dev=nvidia.com/gpu --capacity example.com/fpga=2",
+		Args: cobra.NoArgs,
 	}
 	flags := command.Flags()
+	nodes.add(flags)
 	flags.IntVar(&options.Port, "port", 0, "port of the API server; 0 is the one it had, or any that is free")
 	flags.StringVar(&options.FeatureGates, "feature-gates", "",
 		"features of Kubernetes: nothing for the defaults, "+localcluster.AllGates+" for every alpha and beta one, or a list of Name=true|false")
@@ -29,6 +40,9 @@ func upCommand(dir *string) *cobra.Command {
 		ctx, out := command.Context(), command.OutOrStdout()
 		began := time.Now()
 		options.Dir = *dir
+		if err := nodes.apply(&options); err != nil {
+			return err
+		}
 		if err := errors.Join(localcluster.CheckSockets(*dir), localcluster.CheckWatches(localcluster.ServerWatches)); err != nil {
 			return err
 		}
@@ -36,6 +50,9 @@ func upCommand(dir *string) *cobra.Command {
 		cluster, err := localcluster.Start(ctx, options)
 		if err != nil {
 			return err
+		}
+		if names := cluster.NodeNames(); len(names) > 0 {
+			fmt.Fprintf(out, "%d nodes, from %s to %s; hardware is in %s\n", len(names), names[0], names[len(names)-1], filepath.Dir(cluster.Hardware(names[0])))
 		}
 		fmt.Fprintf(out, "up after %.1f s: export KUBECONFIG=%s\n", time.Since(began).Seconds(), cluster.Kubeconfig())
 		select {

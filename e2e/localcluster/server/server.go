@@ -27,6 +27,8 @@ var runners = map[localcluster.Role]func(flags []string) int{
 	localcluster.APIServer:         runCommand(apiserverCommand),
 	localcluster.ControllerManager: runCommand(controllerCommand),
 	localcluster.Scheduler:         runCommand(schedulerCommand),
+	localcluster.HollowNodes:       runCommand(hollowCommand),
+	localcluster.Driver:            runDriver,
 }
 
 // Run runs a role with the flags of its program and returns its exit code.

@@ -1,0 +1,174 @@
+package localcluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/dray-dev/dray/kubeletplugin/publish"
+)
+
+// DriverAccount is the ServiceAccount of the driver on all nodes, in kube-system. Its
+// tokens are bound to a Node each: who holds one can do for that node alone what rules
+// and policy tie to a node.
+const DriverAccount = "dray-kubeletplugin"
+
+// setUpDriver makes what an installation of the driver makes: the ServiceAccount, its
+// rights, the policy about its slices, and DeviceClasses.
+func (c *Cluster) setUpDriver(ctx context.Context) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: DriverAccount}}
+	if _, err := client.CoreV1().ServiceAccounts(systemNamespace).Create(ctx, account, metav1.CreateOptions{}); ignoreExists(err) != nil {
+		return err
+	}
+	roles := client.RbacV1().ClusterRoles()
+	role := driverRole(c.driverName())
+	if err := createOrUpdate(ctx, role, roles.Create, roles.Update); err != nil {
+		return err
+	}
+	bindings := client.RbacV1().ClusterRoleBindings()
+	if _, err := bindings.Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: DriverAccount},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: systemNamespace, Name: DriverAccount}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+	}, metav1.CreateOptions{}); ignoreExists(err) != nil {
+		return err
+	}
+	policies := client.AdmissionregistrationV1().ValidatingAdmissionPolicies()
+	policy, binding := slicePolicy()
+	if err := createOrUpdate(ctx, policy, policies.Create, policies.Update); err != nil {
+		return err
+	}
+	policyBindings := client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
+	if err := createOrUpdate(ctx, binding, policyBindings.Create, policyBindings.Update); err != nil {
+		return err
+	}
+	made, err := publish.DeviceClasses(c.state.Driver.publish())
+	if err != nil {
+		return err
+	}
+	classes := client.ResourceV1().DeviceClasses()
+	for i := range made {
+		if err := createOrUpdate(ctx, &made[i], classes.Create, classes.Update); err != nil {
+			return fmt.Errorf("DeviceClass %s: %w", made[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func createOrUpdate[T metav1.Object](ctx context.Context, object T, create func(context.Context, T, metav1.CreateOptions) (T, error),
+	update func(context.Context, T, metav1.UpdateOptions) (T, error)) error {
+	_, err := create(ctx, object, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		_, err = update(ctx, object, metav1.UpdateOptions{})
+	}
+	return err
+}
+
+// driverRole is what the driver may do: publish slices, read claims, and report the
+// devices of those that are allocated on its node.
+func driverRole(driver string) *rbacv1.ClusterRole {
+	group := []string{resourceapi.GroupName}
+	return &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: DriverAccount},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}},
+			{APIGroups: group, Resources: []string{"resourceslices"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"}},
+			{APIGroups: group, Resources: []string{"resourceclaims"}, Verbs: []string{"get"}},
+			{APIGroups: group, Resources: []string{"resourceclaims/status"}, Verbs: []string{"update", "patch"}},
+			// Verbs of their own: see DRAResourceClaimGranularStatusAuthorization
+			// (kubernetes/kubernetes#138149). They are of claims on the token's node.
+			{APIGroups: group, Resources: []string{"resourceclaims/driver"}, ResourceNames: []string{driver},
+				Verbs: []string{"associated-node:update", "associated-node:patch"}},
+		},
+	}
+}
+
+// slicePolicy refuses slices that the driver's account writes for another node than the
+// one that its token is bound to.
+func slicePolicy() (*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding) {
+	fail := admissionv1.Fail
+	name := "resourceslices-policy-" + DriverAccount
+	policy := &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: &fail,
+			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+				Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update, admissionv1.Delete},
+				Rule:       admissionv1.Rule{APIGroups: []string{resourceapi.GroupName}, APIVersions: []string{"*"}, Resources: []string{"resourceslices"}},
+			}}}},
+			MatchConditions: []admissionv1.MatchCondition{{Name: "the-driver",
+				Expression: `request.userInfo.username == "system:serviceaccount:` + systemNamespace + ":" + DriverAccount + `"`}},
+			Variables: []admissionv1.Variable{
+				{Name: "node", Expression: `request.userInfo.extra[?"authentication.kubernetes.io/node-name"][?0].orValue("")`},
+				{Name: "slice", Expression: `request.operation == "DELETE" ? oldObject : object`},
+			},
+			Validations: []admissionv1.Validation{
+				{Expression: `variables.node != ""`, Message: "the token is not bound to a node"},
+				{Expression: `variables.slice.spec.?nodeName.orValue("") == variables.node`,
+					MessageExpression: `"the driver on node " + variables.node + " may not write slices of node '" + variables.slice.spec.?nodeName.orValue("") + "'"`},
+			},
+		},
+	}
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
+	}
+	return policy, binding
+}
+
+// writeDriverTokens writes nodes/NAME/driver.yaml and the token beside it, which
+// clients read again from time to time.
+func (c *Cluster) writeDriverTokens(ctx context.Context, nodes []string) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	for _, name := range nodes {
+		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("token of the driver on node %s: %w", name, err)
+		}
+		seconds := int64(tokenLife / time.Second)
+		answer, err := client.CoreV1().ServiceAccounts(systemNamespace).CreateToken(ctx, DriverAccount, &authenticationv1.TokenRequest{
+			Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds,
+				BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Node", Name: name, UID: node.UID}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("token of the driver on node %s: %w", name, err)
+		}
+		file := c.dir.node(name, "driver.token")
+		if err := writeFile(file, []byte(answer.Status.Token)); err != nil {
+			return err
+		}
+		if err := c.writeConfigTo(c.dir.node(name, "driver.yaml"), DriverAccount, c.url(APIServer, ""), &clientcmdapi.AuthInfo{TokenFile: file}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DriverKubeconfig is the path of the kubeconfig that the driver has on a node.
+func (c *Cluster) DriverKubeconfig(node string) string { return c.dir.node(node, "driver.yaml") }
+
+// client is the administrator's.
+func (c *Cluster) client() (kubernetes.Interface, error) {
+	config, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(config)
+}

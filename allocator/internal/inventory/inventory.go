@@ -7,6 +7,8 @@ import (
 
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dray-dev/dray/allocator/internal/bitset"
 )
 
 // Inventory turns slice lists into snapshots and keeps what the next list can
@@ -28,6 +30,7 @@ type Inventory struct {
 	list   []*resourceapi.ResourceSlice
 	at     []*entry
 	known  map[*resourceapi.ResourceSlice]*entry
+	met    bitset.Set // for same
 	byUID  map[types.UID]*Slice
 	pools  map[poolKey]*knownPool
 	latest *Snapshot
@@ -42,6 +45,9 @@ type entry struct {
 	api   *resourceapi.ResourceSlice
 	slice *Slice
 	times int32
+	// place is one of the places in at that have the entry, or, if it was in several,
+	// had it.
+	place int
 	// before is what times was in the list before; next links entries of which
 	// that may differ. Both are for mark.
 	before int32
@@ -76,8 +82,8 @@ func (inv *Inventory) forget() {
 }
 
 // Sync returns the snapshot of a list of slices. It costs a look at every
-// pointer, one in a map for each that is not where it was in the list before,
-// and beyond that only the pools whose slices changed.
+// pointer, one in a map for each that does not follow the one that it followed in the
+// list before, and beyond that only the pools whose slices changed.
 func (inv *Inventory) Sync(list []*resourceapi.ResourceSlice) (*Snapshot, error) {
 	if i := slices.Index(list, nil); i >= 0 {
 		return nil, fmt.Errorf("resource slice %d of %d is nil", i+1, len(list))
@@ -90,12 +96,47 @@ func (inv *Inventory) Sync(list []*resourceapi.ResourceSlice) (*Snapshot, error)
 			inv.forget()
 		}
 	}()
-	changed := inv.mark(list)
-	if len(changed) > 0 {
-		inv.latest = inv.latest.with(inv.regroup(changed))
+	if !inv.same(list) {
+		if changed := inv.mark(list); len(changed) > 0 {
+			inv.latest = inv.latest.with(inv.regroup(changed))
+		}
 	}
 	done = true
 	return inv.latest, nil
+}
+
+// same says whether list is the latest list in another order; false may mean that it
+// was not found out. An informer lists what is in a map: from another place each time,
+// but one slice mostly comes after the same other one. So each is looked for behind the
+// one before it, and in the map only if it is not there.
+func (inv *Inventory) same(list []*resourceapi.ResourceSlice) bool {
+	if len(list) != len(inv.list) {
+		return false
+	}
+	if words := bitset.Words(len(list)); words > cap(inv.met) {
+		inv.met = bitset.New(len(list))
+	} else {
+		inv.met = inv.met[:words]
+		clear(inv.met)
+	}
+	place := -1
+	for _, api := range list {
+		if place++; place == len(list) {
+			place = 0
+		}
+		if inv.list[place] != api {
+			e := inv.known[api]
+			if e == nil || e.place >= len(list) || inv.list[e.place] != api {
+				return false
+			}
+			place = e.place
+		}
+		if inv.met.Has(place) {
+			return false // one that is in the list twice
+		}
+		inv.met.Add(place)
+	}
+	return true
 }
 
 // mark brings known and pools up to date and returns the pools whose slices may
@@ -125,6 +166,7 @@ func (inv *Inventory) mark(list []*resourceapi.ResourceSlice) map[poolKey]bool {
 			e = inv.add(api)
 		}
 		touch(e, +1)
+		e.place = i
 		if replaces {
 			inv.list[i], inv.at[i] = api, e
 		} else {

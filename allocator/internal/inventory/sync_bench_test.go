@@ -2,7 +2,9 @@ package inventory
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -61,4 +63,28 @@ func benchmarkSync(b *testing.B, nodes, devices int, shuffled bool) {
 
 func askAbout(b *testing.B, inv *Inventory, list []*resourceapi.ResourceSlice, node *corev1.Node) *Node {
 	return view(b, snapshotOf(b, inv, list...), node, all)
+}
+
+// BenchmarkSyncTheSame is what a list costs in which nothing changed, in the order in
+// which a map is walked through from another place each time.
+func BenchmarkSyncTheSame(b *testing.B) {
+	stored := map[string]*resourceapi.ResourceSlice{}
+	for i := range 12_500 {
+		name := fmt.Sprintf("node-%05d", i)
+		stored[name] = newSlice(name, onNode(name), with("gpu-0"))
+	}
+	walk := func() []*resourceapi.ResourceSlice { return slices.Collect(maps.Values(stored)) }
+	inv := New()
+	node := newNodeObject("node-00042")
+	lists := make([][]*resourceapi.ResourceSlice, 16)
+	for i := range lists {
+		lists[i] = walk()
+	}
+	askAbout(b, inv, lists[0], node)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		i++
+		askAbout(b, inv, lists[i%len(lists)], node)
+	}
 }

@@ -236,6 +236,33 @@ func TestManyChangesInOneList(t *testing.T) {
 
 // A slice that stands in the list twice is two slices: too many for its pool, as
 // upstream counts.
+// TestAnotherOrderIsNoChangeAndAnotherListIs: lists of one length, in all orders.
+func TestAnotherOrderIsNoChangeAndAnotherListIs(t *testing.T) {
+	inv := New()
+	a, b, c := newSlice("a", onNode("a"), with("gpu-0")), newSlice("b", onNode("b"), with("gpu-0")), newSlice("c", onNode("c"), with("gpu-0"))
+	sync := func(list ...*resourceapi.ResourceSlice) *Snapshot {
+		t.Helper()
+		snapshot, err := inv.Sync(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return snapshot
+	}
+	before := sync(a, b, c)
+	for _, order := range [][]*resourceapi.ResourceSlice{{b, c, a}, {c, a, b}, {c, b, a}, {a, c, b}, {b, a, c}} {
+		if sync(order...) != before {
+			t.Errorf("%s, %s, %s is another snapshot", order[0].Name, order[1].Name, order[2].Name)
+		}
+	}
+	// What is there twice takes the place of what is gone, in three ways.
+	for _, list := range [][]*resourceapi.ResourceSlice{{a, b, b}, {b, a, b}, {b, b, a}} {
+		if sync(list...) == before {
+			t.Errorf("%s, %s, %s is the same snapshot", list[0].Name, list[1].Name, list[2].Name)
+		}
+		before = sync(c, a, b)
+	}
+}
+
 func TestASliceListedTwice(t *testing.T) {
 	node := newNodeObject("n")
 	s := newSlice("s", with("a"))

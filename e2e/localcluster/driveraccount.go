@@ -34,9 +34,8 @@ func (c *Cluster) setUpDriver(ctx context.Context) error {
 	if _, err := client.CoreV1().ServiceAccounts(systemNamespace).Create(ctx, account, metav1.CreateOptions{}); ignoreExists(err) != nil {
 		return err
 	}
-	roles := client.RbacV1().ClusterRoles()
 	role := driverRole(c.driverName())
-	if err := createOrUpdate(ctx, role, roles.Create, roles.Update); err != nil {
+	if err := createOrUpdate(ctx, client.RbacV1().ClusterRoles(), role); err != nil {
 		return err
 	}
 	bindings := client.RbacV1().ClusterRoleBindings()
@@ -47,34 +46,44 @@ func (c *Cluster) setUpDriver(ctx context.Context) error {
 	}, metav1.CreateOptions{}); ignoreExists(err) != nil {
 		return err
 	}
-	policies := client.AdmissionregistrationV1().ValidatingAdmissionPolicies()
 	policy, binding := slicePolicy()
-	if err := createOrUpdate(ctx, policy, policies.Create, policies.Update); err != nil {
+	if err := createOrUpdate(ctx, client.AdmissionregistrationV1().ValidatingAdmissionPolicies(), policy); err != nil {
 		return err
 	}
-	policyBindings := client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
-	if err := createOrUpdate(ctx, binding, policyBindings.Create, policyBindings.Update); err != nil {
+	if err := createOrUpdate(ctx, client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings(), binding); err != nil {
 		return err
 	}
 	made, err := publish.DeviceClasses(c.state.Driver.publish())
 	if err != nil {
 		return err
 	}
-	classes := client.ResourceV1().DeviceClasses()
 	for i := range made {
-		if err := createOrUpdate(ctx, &made[i], classes.Create, classes.Update); err != nil {
+		if err := createOrUpdate(ctx, client.ResourceV1().DeviceClasses(), &made[i]); err != nil {
 			return fmt.Errorf("DeviceClass %s: %w", made[i].Name, err)
 		}
 	}
 	return nil
 }
 
-func createOrUpdate[T metav1.Object](ctx context.Context, object T, create func(context.Context, T, metav1.CreateOptions) (T, error),
-	update func(context.Context, T, metav1.UpdateOptions) (T, error)) error {
-	_, err := create(ctx, object, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		_, err = update(ctx, object, metav1.UpdateOptions{})
+// objects of one kind.
+type objects[T metav1.Object] interface {
+	Get(context.Context, string, metav1.GetOptions) (T, error)
+	Create(context.Context, T, metav1.CreateOptions) (T, error)
+	Update(context.Context, T, metav1.UpdateOptions) (T, error)
+}
+
+// createOrUpdate makes an object be as given, whether or not it is there.
+func createOrUpdate[T metav1.Object](ctx context.Context, of objects[T], object T) error {
+	_, err := of.Create(ctx, object, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		return err
 	}
+	present, err := of.Get(ctx, object.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	object.SetResourceVersion(present.GetResourceVersion())
+	_, err = of.Update(ctx, object, metav1.UpdateOptions{})
 	return err
 }
 

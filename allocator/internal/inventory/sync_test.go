@@ -234,8 +234,6 @@ func TestManyChangesInOneList(t *testing.T) {
 	}
 }
 
-// A slice that stands in the list twice is two slices: too many for its pool, as
-// upstream counts.
 // TestAnotherOrderIsNoChangeAndAnotherListIs: lists of one length, in all orders.
 func TestAnotherOrderIsNoChangeAndAnotherListIs(t *testing.T) {
 	inv := New()
@@ -263,6 +261,8 @@ func TestAnotherOrderIsNoChangeAndAnotherListIs(t *testing.T) {
 	}
 }
 
+// A slice that stands in the list twice is two slices: too many for its pool, as
+// upstream counts.
 func TestASliceListedTwice(t *testing.T) {
 	node := newNodeObject("n")
 	s := newSlice("s", with("a"))

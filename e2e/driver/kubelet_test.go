@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -28,42 +29,89 @@ func connect(socket string) (*grpc.ClientConn, error) {
 	return grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
-// kubelet waits until a driver has registered and can be called.
-func (n *node) kubelet() *kubelet {
+// kubelet waits until a driver has registered and can be called. With several, that of
+// a pod's UID is called.
+func (n *node) kubelet(podUID ...string) *kubelet {
 	n.t.Helper()
-	k := &kubelet{n: n}
-	n.eventually("registration", func() error {
-		sockets, _ := filepath.Glob(n.path("k", "plugins_registry", "*.sock"))
-		if len(sockets) == 0 {
-			return errors.New("there is no socket")
-		}
-		registration, err := connect(sockets[len(sockets)-1])
-		if err != nil {
-			return err
-		}
-		defer registration.Close()
-		ctx, cancel := context.WithTimeout(n.t.Context(), time.Second)
-		defer cancel()
-		client := registerapi.NewRegistrationClient(registration)
-		info, err := client.GetInfo(ctx, &registerapi.InfoRequest{})
-		if err != nil {
-			return err
-		}
-		if info.Name != driverName || info.Type != registerapi.DRAPlugin || !slices.Contains(info.SupportedVersions, drav1.DRAPluginService) {
-			return fmt.Errorf("it says %v", info)
-		}
-		if _, err := client.NotifyRegistrationStatus(ctx, &registerapi.RegistrationStatus{PluginRegistered: true}); err != nil {
-			return err
-		}
-		if k.connection, err = connect(info.Endpoint); err != nil {
-			return err
-		}
-		k.DRAPluginClient, k.health = drav1.NewDRAPluginClient(k.connection), healthv1.NewDRAResourceHealthClient(k.connection)
-		_, err = k.NodePrepareResources(ctx, &drav1.NodePrepareResourcesRequest{})
+	var k *kubelet
+	n.eventually("registration", func() (err error) {
+		k, err = n.register(podUID...)
 		return err
 	})
 	n.t.Cleanup(func() { k.connection.Close() })
 	return k
+}
+
+// kubeletUnless waits for the same, until the driver is dead.
+func (n *node) kubeletUnless(dead <-chan struct{}) (*kubelet, bool) {
+	for {
+		k, err := n.register()
+		if err == nil {
+			n.t.Cleanup(func() { k.connection.Close() })
+			return k, true
+		}
+		select {
+		case <-dead:
+			return nil, false
+		case <-time.After(pollTime):
+		}
+	}
+}
+
+// publishedUnless waits for a device, until the driver is dead.
+func (n *node) publishedUnless(dead <-chan struct{}, device string) bool {
+	for {
+		if devices, err := n.devices(); err == nil && hasDevice(device)(devices) == nil {
+			return true
+		}
+		select {
+		case <-dead:
+			return false
+		case <-time.After(pollTime):
+		}
+	}
+}
+
+// sockets are those by which drivers register.
+func (n *node) sockets(podUID ...string) []string {
+	sockets, _ := filepath.Glob(filepath.Join(n.kubeletRoot(), "plugins_registry", "*"+strings.Join(podUID, "")+"*.sock"))
+	return sockets
+}
+
+// register does what the kubelet does with a socket.
+func (n *node) register(podUID ...string) (*kubelet, error) {
+	sockets := n.sockets(podUID...)
+	if len(sockets) == 0 {
+		return nil, errors.New("there is no socket")
+	}
+	registration, err := connect(sockets[len(sockets)-1])
+	if err != nil {
+		return nil, err
+	}
+	defer registration.Close()
+	ctx, cancel := context.WithTimeout(n.t.Context(), time.Second)
+	defer cancel()
+	client := registerapi.NewRegistrationClient(registration)
+	info, err := client.GetInfo(ctx, &registerapi.InfoRequest{})
+	if err != nil {
+		return nil, err
+	}
+	if info.Name != driverName || info.Type != registerapi.DRAPlugin || !slices.Contains(info.SupportedVersions, drav1.DRAPluginService) {
+		return nil, fmt.Errorf("it says %v", info)
+	}
+	if _, err := client.NotifyRegistrationStatus(ctx, &registerapi.RegistrationStatus{PluginRegistered: true}); err != nil {
+		return nil, err
+	}
+	k := &kubelet{n: n}
+	if k.connection, err = connect(info.Endpoint); err != nil {
+		return nil, err
+	}
+	k.DRAPluginClient, k.health = drav1.NewDRAPluginClient(k.connection), healthv1.NewDRAResourceHealthClient(k.connection)
+	if _, err = k.NodePrepareResources(ctx, &drav1.NodePrepareResourcesRequest{}); err != nil {
+		k.connection.Close()
+		return nil, err
+	}
+	return k, nil
 }
 
 // prepare prepares one claim.

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		os.Exit(runDriver())
 	}
 	code := m.Run()
-	stopCluster()
+	stopClusters()
 	os.Exit(code)
 }
 
@@ -60,34 +60,49 @@ func runDriver() int {
 	return command.Run(ctx, "driver", machine, os.Args[1:], os.Stdout, os.Stderr)
 }
 
-// cluster is an API server with its store, for all tests.
-var cluster struct {
-	sync.Once
+// clusters are API servers with their stores, by feature gates, each for all tests
+// that want it.
+var clusters struct {
+	sync.Mutex
+	byGates map[string]*cluster
+}
+
+type cluster struct {
 	*localcluster.Cluster
 	dir string
 	err error
 }
 
-func startCluster(t testing.TB) *localcluster.Cluster {
+func startCluster(t testing.TB, gates string) *localcluster.Cluster {
 	t.Helper()
-	cluster.Do(func() {
-		if cluster.dir, cluster.err = os.MkdirTemp("", "dray-driver"); cluster.err == nil {
-			cluster.Cluster, cluster.err = localcluster.Start(context.Background(), localcluster.Options{Dir: cluster.dir,
+	clusters.Lock()
+	defer clusters.Unlock()
+	c := clusters.byGates[gates]
+	if c == nil {
+		c = &cluster{}
+		if clusters.byGates == nil {
+			clusters.byGates = map[string]*cluster{}
+		}
+		clusters.byGates[gates] = c
+		if c.dir, c.err = os.MkdirTemp("", "dray-driver"); c.err == nil {
+			c.Cluster, c.err = localcluster.Start(context.Background(), localcluster.Options{Dir: c.dir, FeatureGates: gates,
 				Roles: []localcluster.Role{localcluster.Etcd, localcluster.APIServer}})
 		}
-	})
-	if cluster.err != nil {
-		t.Fatal(cluster.err)
 	}
-	return cluster.Cluster
+	if c.err != nil {
+		t.Fatal(c.err)
+	}
+	return c.Cluster
 }
 
-func stopCluster() {
-	if cluster.Cluster != nil {
-		cluster.Stop()
-	}
-	if cluster.dir != "" {
-		os.RemoveAll(cluster.dir)
+func stopClusters() {
+	for _, c := range clusters.byGates {
+		if c.Cluster != nil {
+			c.Stop()
+		}
+		if c.dir != "" {
+			os.RemoveAll(c.dir)
+		}
 	}
 }
 

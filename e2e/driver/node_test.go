@@ -22,14 +22,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/dray-dev/dray/e2e/localcluster"
 	"github.com/dray-dev/dray/hwsim/machine"
 	"github.com/dray-dev/dray/hwsim/state"
+	"github.com/dray-dev/dray/kubeletplugin/checkpoint"
+	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
 const driverName = "gpu.dray.dev"
 
 // patience is how long something may take that happens at once on an idle machine.
 const patience = 20 * time.Second
+
+// pollTime is the pause between two looks.
+const pollTime = 20 * time.Millisecond
 
 // node is a simulated machine, a Node object, and the folders of a kubelet.
 type node struct {
@@ -39,10 +45,18 @@ type node struct {
 	folder     *state.Folder
 	client     kubernetes.Interface
 	kubeconfig string
+	// whole is how many slices the pool has when nothing is wrong (isHalfPublished).
+	whole int
 }
 
 // newNode makes one of hwsim's machines, or one of e2e/preparing's.
-func newNode(t testing.TB, machineName string, options ...state.Option) *node {
+func newNode(t testing.TB, machineName string) *node {
+	t.Helper()
+	return newNodeIn(t, startCluster(t, ""), machineName)
+}
+
+// newNodeIn makes it for an API server.
+func newNodeIn(t testing.TB, running *localcluster.Cluster, machineName string) *node {
 	t.Helper()
 	m, err := machine.Load(machineName)
 	if !slices.Contains(machine.Names(), machineName) {
@@ -51,7 +65,6 @@ func newNode(t testing.TB, machineName string, options ...state.Option) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	running := startCluster(t)
 	// Paths of sockets are short.
 	dir, err := os.MkdirTemp("", "dray")
 	if err != nil {
@@ -59,7 +72,7 @@ func newNode(t testing.TB, machineName string, options ...state.Option) *node {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	n := &node{t: t, name: filepath.Base(dir), dir: dir, client: clientOf(t, running), kubeconfig: running.Kubeconfig()}
-	n.folder, err = state.Create(filepath.Join(dir, "hw"), m, machine.Identity{Name: n.name, Seed: 1}, options...)
+	n.folder, err = state.Create(filepath.Join(dir, "hw"), m, machine.Identity{Name: n.name, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +89,9 @@ func newNode(t testing.TB, machineName string, options ...state.Option) *node {
 func (n *node) path(elements ...string) string {
 	return filepath.Join(append([]string{n.dir}, elements...)...)
 }
+
+// kubeletRoot is the folder of the node's kubelet.
+func (n *node) kubeletRoot() string { return n.path("k", n.name) }
 
 // process is a driver's.
 type process struct {
@@ -108,8 +124,8 @@ func (n *node) start(environment []string, flags ...string) *process {
 		n.t.Fatal(err)
 	}
 	p := &process{n: n, done: make(chan struct{})}
-	p.command = exec.Command(self, append([]string{"--kubeconfig", n.kubeconfig, "--dir", n.path("hw"), "--kubelet-root", n.path("k"),
-		"--cdi-root", n.path("cdi"), "--healthcheck-port", "0", "--metrics-port", "0", "--kube-api-qps", "200", "--kube-api-burst", "200", "-v", "4"}, flags...)...)
+	p.command = exec.Command(self, append([]string{"--kubeconfig", n.kubeconfig, "--dir", n.path("hw"),
+		"--kubelet-root", n.path("k", "{node}"), "--cdi-root", n.path("cdi", "{node}"), "--healthcheck-port", "0", "--metrics-port", "0", "--kube-api-qps", "200", "--kube-api-burst", "200", "-v", "4"}, flags...)...)
 	p.command.Env = append([]string{isDriver + "=1"}, environment...)
 	p.command.Stdout, p.command.Stderr = p, p
 	if err := p.command.Start(); err != nil {
@@ -162,7 +178,7 @@ func (n *node) eventually(what string, ask func() error) {
 		select {
 		case <-n.t.Context().Done():
 			n.t.Fatal(what + ": the test ends")
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(pollTime):
 		}
 	}
 }
@@ -226,23 +242,40 @@ func hasDevice(name string) func(map[string]resourceapi.Device) error {
 // claim makes one that was allocated devices of the node, one for each request.
 func (n *node) claim(name string, devices ...string) *resourceapi.ResourceClaim {
 	n.t.Helper()
+	return n.allocate(n.newClaim(name, len(devices)), "pod-"+name, types.UID("pod-"+name), devices...)
+}
+
+// newClaim makes one with so many requests.
+func (n *node) newClaim(name string, requests int) *resourceapi.ResourceClaim {
+	n.t.Helper()
 	claims := n.client.ResourceV1().ResourceClaims("default")
 	c := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: n.name + "-" + name, Namespace: "default"}}
-	var results []resourceapi.DeviceRequestAllocationResult
-	for i, device := range devices {
-		request := fmt.Sprintf("request-%d", i)
-		c.Spec.Devices.Requests = append(c.Spec.Devices.Requests, resourceapi.DeviceRequest{Name: request,
+	for i := range requests {
+		c.Spec.Devices.Requests = append(c.Spec.Devices.Requests, resourceapi.DeviceRequest{Name: fmt.Sprintf("request-%d", i),
 			Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: driverName}})
-		results = append(results, resourceapi.DeviceRequestAllocationResult{Request: request, Driver: driverName, Pool: n.name, Device: device})
 	}
 	c, err := claims.Create(n.t.Context(), c, metav1.CreateOptions{})
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	n.t.Cleanup(func() { claims.Delete(context.Background(), c.Name, metav1.DeleteOptions{}) })
-	c.Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: results}}
-	c.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: "pod-" + name, UID: types.UID("pod-" + name)}}
-	if c, err = claims.UpdateStatus(n.t.Context(), c, metav1.UpdateOptions{}); err != nil {
+	return c
+}
+
+// allocate does what a scheduler does: a device for each request, for a pod.
+func (n *node) allocate(c *resourceapi.ResourceClaim, pod string, uid types.UID, devices ...string) *resourceapi.ResourceClaim {
+	n.t.Helper()
+	var results []resourceapi.DeviceRequestAllocationResult
+	for i, device := range devices {
+		results = append(results, resourceapi.DeviceRequestAllocationResult{Request: c.Spec.Devices.Requests[i].Name, Driver: driverName,
+			Pool: n.name, Device: device})
+	}
+	c.Status.Allocation = &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: results},
+		NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
+			{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{n.name}}}}}}}
+	c.Status.ReservedFor = []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: pod, UID: uid}}
+	c, err := n.client.ResourceV1().ResourceClaims("default").UpdateStatus(n.t.Context(), c, metav1.UpdateOptions{})
+	if err != nil {
 		n.t.Fatal(err)
 	}
 	return c
@@ -250,7 +283,7 @@ func (n *node) claim(name string, devices ...string) *resourceapi.ResourceClaim 
 
 // cdiFiles are the names in the folder of container runtimes.
 func (n *node) cdiFiles() []string {
-	entries, err := os.ReadDir(n.path("cdi"))
+	entries, err := os.ReadDir(n.path("cdi", n.name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		n.t.Fatal(err)
 	}
@@ -259,4 +292,28 @@ func (n *node) cdiFiles() []string {
 		names = append(names, entry.Name())
 	}
 	return names
+}
+
+// hardware is the machine as it is.
+func (n *node) hardware() *hardware.Node {
+	n.t.Helper()
+	view, err := n.folder.View()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return view.Node
+}
+
+// recorded is what the checkpoint has.
+func (n *node) recorded() ([]*checkpoint.Claim, error) {
+	store, err := checkpoint.NewStore(filepath.Join(n.kubeletRoot(), "plugins", driverName, "checkpoint.json"), checkpoint.Options{Driver: driverName, Node: n.name})
+	if err != nil {
+		return nil, err
+	}
+	end, err := store.Begin(n.t.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return store.Claims()
 }

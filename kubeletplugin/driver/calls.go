@@ -1,18 +1,27 @@
 package driver
 
 import (
-	"errors"
+	"context"
 	"sync"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
-// StopPatience is how long a driver that ends waits for the kubelet's calls that run:
-// less than the 30 seconds that a pod is given to end.
-const StopPatience = 20 * time.Second
+const (
+	// StopPatience is how long a driver that ends waits for the kubelet's calls that
+	// run: less than the 30 seconds that a pod is given to end.
+	StopPatience = 20 * time.Second
+	// answerTime is left for the last answer to be sent: the helper closes its
+	// connections at once, and does not tell when an answer is out.
+	answerTime = 250 * time.Millisecond
+)
 
 // errStopping answers a call that comes too late. The kubelet tries again, and then
 // there is another driver.
-var errStopping = errors.New("the driver is being stopped")
+var errStopping = status.Error(codes.Unavailable, "the driver is being stopped")
 
 // calls are those of the kubelet that run. Zero is none.
 type calls struct {
@@ -20,6 +29,17 @@ type calls struct {
 	ending bool
 	count  int
 	ended  chan struct{} // closed when ending and count == 0
+}
+
+// intercept counts a call from its beginning to its answer, with all that the helper
+// does around the driver's part.
+func (c *calls) intercept(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	done, err := c.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return handler(ctx, request)
 }
 
 // begin counts a call until done is called, or fails with errStopping.

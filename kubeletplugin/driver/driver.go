@@ -125,6 +125,7 @@ func (d *Driver) Run(outer context.Context) error {
 	d.follow(ctx)
 	select {
 	case <-d.calls.end():
+		<-d.options.Clock.After(answerTime)
 	case <-d.options.Clock.After(StopPatience):
 		logger.Info("Calls of the kubelet are broken off; what they leave half done is undone at the next start")
 	}
@@ -148,7 +149,7 @@ func (d *Driver) helperOptions() []kubeletplugin.Option {
 		kubeletplugin.RegistrarDirectoryPath(o.Folders.Registry), kubeletplugin.PluginDataDirectoryPath(o.Folders.Plugin),
 		kubeletplugin.RollingUpdate(o.PodUID),
 		// prepare.Preparer has its own order of calls, also across processes.
-		kubeletplugin.Serialize(false),
+		kubeletplugin.Serialize(false), kubeletplugin.GRPCInterceptor(d.calls.intercept),
 		kubeletplugin.EnableDeviceMetadata(true, []schema.GroupVersion{metadatav1beta1.SchemeGroupVersion}),
 		kubeletplugin.CDIDirectory(o.Folders.CDI),
 	}

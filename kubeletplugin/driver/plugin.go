@@ -24,11 +24,6 @@ var _ kubeletplugin.DRAPlugin = (*plugin)(nil)
 // becomes of the others.
 func (p *plugin) PrepareResourceClaims(ctx context.Context, claims []*resourceapi.ResourceClaim) (map[types.UID]kubeletplugin.PrepareResult, error) {
 	d := (*Driver)(p)
-	done, err := d.calls.begin()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
 	var mu sync.Mutex
 	results := make(map[types.UID]kubeletplugin.PrepareResult, len(claims))
 	var group sync.WaitGroup
@@ -98,11 +93,6 @@ func (d *Driver) metadata(device string) *kubeletplugin.DeviceMetadata {
 // UnprepareResourceClaims takes back what claims had.
 func (p *plugin) UnprepareResourceClaims(ctx context.Context, claims []kubeletplugin.NamespacedObject) (map[types.UID]error, error) {
 	d := (*Driver)(p)
-	done, err := d.calls.begin()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
 	var mu sync.Mutex
 	results := make(map[types.UID]error, len(claims))
 	var group sync.WaitGroup

@@ -1,7 +1,11 @@
 package hollow
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -9,6 +13,7 @@ import (
 	"tags.cncf.io/container-device-interface/pkg/cdi"
 
 	"github.com/dray-dev/dray/e2e/hollow/shown"
+	cdidriver "github.com/dray-dev/dray/kubeletplugin/cdi"
 )
 
 // devices resolves CDI devices from the files of a folder.
@@ -58,6 +63,33 @@ func (d *devices) resolve(ids []string) (*shown.Given, error) {
 			given.Mounts = map[string]string{}
 		}
 		given.Mounts[mount.Destination] = mount.Source
+		if path.Dir(mount.Destination) == cdidriver.SimulatedPath {
+			hardware, err := readSimulated(mount.Source, ids)
+			if err != nil {
+				return nil, fmt.Errorf("CDI devices: %w", err)
+			}
+			given.Hardware = append(given.Hardware, hardware...)
+		}
 	}
 	return given, nil
+}
+
+// readSimulated reads the file that names the simulated devices of a claim, and returns
+// those that are among the CDI devices: others are of other containers of the pod.
+func readSimulated(file string, ids []string) ([]shown.Hardware, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var claim struct {
+		Claim   string           `json:"claim"`
+		Devices []shown.Hardware `json:"devices"`
+	}
+	if err := json.Unmarshal(content, &claim); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return slices.DeleteFunc(claim.Devices, func(device shown.Hardware) bool {
+		end := "=" + claim.Claim + "-" + device.Name // as kubeletplugin/cdi makes IDs
+		return !slices.ContainsFunc(ids, func(id string) bool { return strings.HasSuffix(id, end) })
+	}), nil
 }

@@ -50,3 +50,15 @@ func TestAContainerGetsWhatTheCDIFilesSay(t *testing.T) {
 		t.Errorf("no devices: %v, %v", got, err)
 	}
 }
+
+func TestAContainerIsToldOfItsOwnSimulatedDevices(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "uid.json")
+	content := `{"simulated": true, "claim": "uid", "devices": [{"name": "gpu-0", "hardware": {"uuid": "A"}}, {"name": "gpu-1", "hardware": {"uuid": "B"}}]}`
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readSimulated(file, []string{"example.com/claim=uid-gpu-1", "example.com/claim=other-gpu-0"})
+	if err != nil || len(got) != 1 || got[0].Name != "gpu-1" || string(got[0].Hardware) != `{"uuid": "B"}` {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -44,5 +44,6 @@
 //	admit.go       admission
 //	containers.go  what a container gets
 //	duration.go    how long a container runs
+//	logs.go        what the log of a container says
 //	status.go      the status of a pod, and how it is written
 package hollow

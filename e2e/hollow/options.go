@@ -30,6 +30,10 @@ type Options struct {
 	// Capacity of the node. Resources of a device plugin, such as example.com/fpga, are
 	// among it. What is not said of CPUs, memory and pods is [DefaultCapacity].
 	Capacity corev1.ResourceList
+	// Address and Port are where the API server finds the node's kubelet, for the logs of
+	// containers (Node.Log); it has none if Port is 0.
+	Address string
+	Port    int32
 	// Clock is time's if it is nil.
 	Clock clock.WithTicker
 }

@@ -207,7 +207,7 @@ func (n *Node) release(ctx context.Context, p *pod, object *corev1.Pod) error {
 
 // complete ends a pod whose containers have all ended.
 func (n *Node) complete(ctx context.Context, p *pod, object *corev1.Pod) error {
-	n.endAll(p, object, 0)
+	n.endAll(p, 0)
 	if err := n.release(ctx, p, object); err != nil {
 		// The containers have ended, although the pod may not say so yet: see invariant 2.
 		return err
@@ -219,7 +219,7 @@ func (n *Node) complete(ctx context.Context, p *pod, object *corev1.Pod) error {
 
 // terminate ends a pod that is being deleted, and removes it.
 func (n *Node) terminate(ctx context.Context, p *pod, object *corev1.Pod) error {
-	n.endAll(p, object, exitTerminated)
+	n.endAll(p, exitTerminated)
 	if err := n.release(ctx, p, object); err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (n *Node) afterEnd(ctx context.Context, p *pod, object *corev1.Pod) error {
 }
 
 // endAll ends the containers that run.
-func (n *Node) endAll(p *pod, object *corev1.Pod, code int32) {
+func (n *Node) endAll(p *pod, code int32) {
 	now := n.options.Clock.Now()
 	for _, running := range p.containers {
 		if !running.ended {

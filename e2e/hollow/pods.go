@@ -78,7 +78,6 @@ func (n *Node) sawGone(object any) {
 	}
 	seen, ok := object.(*corev1.Pod)
 	if !ok {
-		klog.Background().Error(errNotOurs, "An event is passed over", "node", n.options.Name)
 		return
 	}
 	n.mu.Lock()

@@ -98,10 +98,14 @@ func (n *Node) writeStatus(ctx context.Context) error {
 		}
 		conditions = append(conditions, c)
 	}
+	addresses := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: n.options.Name}}
+	if n.options.Address != "" {
+		addresses = append(addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: n.options.Address})
+	}
 	kubernetes := "v" + version.DefaultKubeBinaryVersion + ".0"
 	patch, err := json.Marshal(map[string]any{"status": corev1.NodeStatus{
 		Capacity: capacity, Allocatable: capacity, Conditions: conditions,
-		Addresses: []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: n.options.Name}},
+		Addresses: addresses, DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: n.options.Port}},
 		NodeInfo: corev1.NodeSystemInfo{OperatingSystem: "linux", Architecture: n.options.Architecture, KubeletVersion: kubernetes,
 			ContainerRuntimeVersion: "hollow://1", OSImage: "hollow", KernelVersion: "hollow", MachineID: n.options.Name, SystemUUID: n.options.Name, BootID: n.options.Name},
 	}})

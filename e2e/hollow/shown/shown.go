@@ -30,6 +30,14 @@ type Given struct {
 	Env map[string]string `json:"env,omitempty"`
 	// Mounts are paths on the node, by their paths in the container.
 	Mounts map[string]string `json:"mounts,omitempty"`
+	// Hardware is what simulated devices stand for.
+	Hardware []Hardware `json:"hardware,omitempty"`
+}
+
+// Hardware is a simulated device, as the driver names it and describes it.
+type Hardware struct {
+	Name     string          `json:"name"`
+	Hardware json.RawMessage `json:"hardware"`
 }
 
 // Of reads from a pod's annotations what a container got; ok says whether the
@@ -52,6 +60,25 @@ func (g *Given) Text() string {
 		panic(err) // strings can always be written
 	}
 	return string(content)
+}
+
+// Log is what the log of a container says: it has no process that could.
+func (g *Given) Log() string {
+	var text strings.Builder
+	text.WriteString("no process runs in a hollow container; a container runtime would have given it\n")
+	for _, path := range g.Devices {
+		fmt.Fprintf(&text, "device %s\n", path)
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Env)) {
+		fmt.Fprintf(&text, "env %s=%s\n", name, g.Env[name])
+	}
+	for _, path := range slices.Sorted(maps.Keys(g.Mounts)) {
+		fmt.Fprintf(&text, "mount %s\n", path)
+	}
+	for _, hardware := range g.Hardware {
+		fmt.Fprintf(&text, "simulated %s %s\n", hardware.Name, hardware.Hardware)
+	}
+	return text.String()
 }
 
 // Line is for people.

@@ -22,6 +22,11 @@ func apiserverFlags(_ context.Context, c *Cluster) ([]string, error) {
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
 		"--allow-privileged",
+		// How it reaches kubelets, for the logs of containers.
+		"--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-certificate-authority="+c.dir.pki("ca.crt"),
+		"--kubelet-client-certificate="+c.dir.pki("admin.crt"),
+		"--kubelet-client-key="+c.dir.pki("admin.key"),
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-signing-key-file="+c.dir.pki("tokens.key"),
 		"--service-account-key-file="+c.dir.pki("tokens.key"),

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
@@ -36,10 +37,12 @@ func (s *state) setDriver(options *DriverOptions) error {
 	if _, ok := migModes[options.MIG]; !ok {
 		return fmt.Errorf("partitions are to be published as %q: it can be off, static or dynamic", options.MIG)
 	}
-	s.Driver = *options
 	// A name of a class that does not exist is found before anything is started.
-	_, err := publish.DeviceClasses(s.Driver.publish())
-	return err
+	if _, err := publish.DeviceClasses(options.publish()); err != nil {
+		return err
+	}
+	s.Driver = *options
+	return nil
 }
 
 func (o *DriverOptions) name() string {
@@ -97,6 +100,7 @@ func driverFlags(ctx context.Context, c *Cluster) ([]string, error) {
 		"--pod-uid=" + uid,
 		"--mig=" + mig,
 		"--kube-api-qps=50", "--kube-api-burst=100",
+		"--poll-interval=" + pollInterval(len(c.nodes)).String(),
 		// They would listen on every address.
 		"--healthcheck-port=0", "--metrics-port=0",
 		"-v=2",
@@ -105,6 +109,13 @@ func driverFlags(ctx context.Context, c *Cluster) ([]string, error) {
 		flags = append(flags, "--vgpu")
 	}
 	return flags, nil
+}
+
+// pollInterval is how often each node's hardware is looked at: as often as on a real
+// node, unless there are so many that looking would keep the process busy.
+func pollInterval(nodes int) time.Duration {
+	const usual, perNode = 500 * time.Millisecond, 25 * time.Millisecond
+	return max(usual, time.Duration(nodes)*perNode)
 }
 
 // removeSockets removes those of drivers that were killed. Nobody else does: a driver

@@ -2,7 +2,9 @@ package localcluster
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
+	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -13,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/dray-dev/dray/kubeletplugin/publish"
@@ -30,20 +33,17 @@ func (c *Cluster) setUpDriver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: DriverAccount}}
-	if _, err := client.CoreV1().ServiceAccounts(systemNamespace).Create(ctx, account, metav1.CreateOptions{}); ignoreExists(err) != nil {
+	rights, err := readRights(c.driverName())
+	if err != nil {
 		return err
 	}
-	role := driverRole(c.driverName())
-	if err := createOrUpdate(ctx, client.RbacV1().ClusterRoles(), role); err != nil {
+	if err := createOrUpdate(ctx, client.CoreV1().ServiceAccounts(systemNamespace), rights.account); err != nil {
 		return err
 	}
-	bindings := client.RbacV1().ClusterRoleBindings()
-	if _, err := bindings.Create(ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: DriverAccount},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: systemNamespace, Name: DriverAccount}},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-	}, metav1.CreateOptions{}); ignoreExists(err) != nil {
+	if err := createOrUpdate(ctx, client.RbacV1().ClusterRoles(), rights.role); err != nil {
+		return err
+	}
+	if err := createOrUpdate(ctx, client.RbacV1().ClusterRoleBindings(), rights.binding); err != nil {
 		return err
 	}
 	policy, binding := slicePolicy()
@@ -87,23 +87,47 @@ func createOrUpdate[T metav1.Object](ctx context.Context, of objects[T], object 
 	return err
 }
 
-// driverRole is what the driver may do: publish slices, read claims, and report the
-// devices of those that are allocated on its node.
-func driverRole(driver string) *rbacv1.ClusterRole {
-	group := []string{resourceapi.GroupName}
-	return &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: DriverAccount},
-		Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}},
-			{APIGroups: group, Resources: []string{"resourceslices"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"}},
-			{APIGroups: group, Resources: []string{"resourceclaims"}, Verbs: []string{"get"}},
-			{APIGroups: group, Resources: []string{"resourceclaims/status"}, Verbs: []string{"update", "patch"}},
-			// Verbs of their own: see DRAResourceClaimGranularStatusAuthorization
-			// (kubernetes/kubernetes#138149). They are of claims on the token's node.
-			{APIGroups: group, Resources: []string{"resourceclaims/driver"}, ResourceNames: []string{driver},
-				Verbs: []string{"associated-node:update", "associated-node:patch"}},
-		},
+// shippedRights is deploy/kubeletplugin/rbac.yaml; a test compares them, since a program
+// cannot embed a file of another directory.
+//
+//go:embed driver.yaml
+var shippedRights []byte
+
+// rights are what an installation gives to the driver.
+type rights struct {
+	account *corev1.ServiceAccount
+	role    *rbacv1.ClusterRole
+	binding *rbacv1.ClusterRoleBinding
+}
+
+// readRights reads those that Dray ships, for a driver of any name.
+func readRights(driver string) (*rights, error) {
+	r := &rights{}
+	for document := range strings.SplitSeq(string(shippedRights), "\n---\n") {
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode([]byte(document), nil, nil)
+		if err != nil {
+			return nil, fmt.Errorf("rights of the driver: %w", err)
+		}
+		switch of := object.(type) {
+		case *corev1.ServiceAccount:
+			r.account = of
+		case *rbacv1.ClusterRole:
+			r.role = of
+		case *rbacv1.ClusterRoleBinding:
+			r.binding = of
+		}
 	}
+	if r.account == nil || r.role == nil || r.binding == nil || r.account.Name != DriverAccount || r.account.Namespace != systemNamespace {
+		return nil, fmt.Errorf("rights of the driver: they are not of a ServiceAccount %s/%s with a role and its binding", systemNamespace, DriverAccount)
+	}
+	for i := range r.role.Rules {
+		for j, name := range r.role.Rules[i].ResourceNames {
+			if name == publish.DrayDrivers().GPU {
+				r.role.Rules[i].ResourceNames[j] = driver
+			}
+		}
+	}
+	return r, nil
 }
 
 // slicePolicy refuses slices that the driver's account writes for another node than the

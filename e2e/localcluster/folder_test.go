@@ -20,6 +20,23 @@ func TestTheSchedulerRunsTheConfigurationThatIsShipped(t *testing.T) {
 	}
 }
 
+func TestTheDriverHasTheRightsThatAreShipped(t *testing.T) {
+	shipped, err := os.ReadFile("../../deploy/kubeletplugin/rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(shipped, shippedRights) {
+		t.Error("driver.yaml is not deploy/kubeletplugin/rbac.yaml: copy it")
+	}
+	rights, err := readRights("gpu.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := rights.role.Rules[len(rights.role.Rules)-1]; len(last.ResourceNames) != 1 || last.ResourceNames[0] != "gpu.example.com" {
+		t.Errorf("the last rule is %+v", last)
+	}
+}
+
 func newFolder(t *testing.T) folder {
 	t.Helper()
 	dir, err := openFolder(filepath.Join(t.TempDir(), "cluster"))

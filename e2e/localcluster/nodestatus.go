@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -107,12 +108,19 @@ func (c *Cluster) hollowNodes(ctx context.Context) ([]HollowNode, error) {
 	return nodes, nil
 }
 
+// changeWait bounds how long a node may take to stop or to be ready.
+const changeWait = 2 * time.Minute
+
 func (c *Cluster) askNodes(ctx context.Context, method, path string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.url(HollowNodes, path), nil)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.health.Do(request)
+	client := *c.health
+	if method != http.MethodGet {
+		client.Timeout = changeWait
+	}
+	answer, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +142,10 @@ func (c *Cluster) StopNode(ctx context.Context, node string) error {
 	return err
 }
 
-// StartNode starts a node that was stopped, and returns when it is ready. If its Node
-// object is a new one, the driver's credentials are made anew.
+// StartNode starts a node that was stopped, and returns when it is ready. The driver's
+// credentials there are made anew; if the Node object was deleted, the driver has to be
+// started anew as well, which would be another pod in a cluster: it keeps the object's
+// UID as the owner of its slices.
 func (c *Cluster) StartNode(ctx context.Context, node string) error {
 	if _, err := c.askNodes(ctx, http.MethodPost, "/nodes/"+node+"/start"); err != nil {
 		return err

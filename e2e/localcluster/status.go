@@ -45,9 +45,10 @@ func (s *Status) Ready() bool {
 	return s.NodesProblem == nil
 }
 
-// Inspect asks the servers of the cluster in the folder how they are.
-func Inspect(ctx context.Context, dir string) (*Status, error) {
-	f, owner, err := running(dir)
+// Attach is the cluster that another process runs in the folder. What starts and ends
+// servers is that process's own.
+func Attach(dir string) (*Cluster, error) {
+	f, _, err := running(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +59,18 @@ func Inspect(ctx context.Context, dir string) (*Status, error) {
 	if c.health, err = healthClient(f); err != nil {
 		return nil, fmt.Errorf("the cluster is being made: %w", err)
 	}
-	status := &Status{Owner: owner, Kubernetes: c.state.Kubernetes, Server: c.Server(), Kubeconfig: c.Kubeconfig()}
-	if c.nodes, err = listNodes(f); err != nil {
+	c.nodes, err = listNodes(f)
+	return c, err
+}
+
+// Inspect asks the servers of the cluster in the folder how they are.
+func Inspect(ctx context.Context, dir string) (*Status, error) {
+	c, err := Attach(dir)
+	if err != nil {
 		return nil, err
 	}
+	owner, _ := readOwner(c.dir)
+	status := &Status{Owner: owner, Kubernetes: c.state.Kubernetes, Server: c.Server(), Kubeconfig: c.Kubeconfig()}
 	for _, of := range Roles() {
 		if roles[of].onNodes && len(c.nodes) == 0 {
 			continue

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -64,24 +65,7 @@ func TestAClusterIsStartedLookedAtAndEnded(t *testing.T) { liveAndEnd(t, newDir(
 // liveAndEnd starts a cluster, looks at it with each command, and removes it.
 func liveAndEnd(t *testing.T, dir string) {
 	t.Helper()
-	up := drayLocal(t, "up", "--dir", dir)
-	said, err := up.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := up.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = up.Process.Kill() })
-	lines := bufio.NewScanner(said)
-	ready := false
-	for !ready && lines.Scan() {
-		t.Log(lines.Text())
-		ready = strings.HasPrefix(lines.Text(), "up after")
-	}
-	if !ready {
-		t.Fatal("it ended before it was up")
-	}
+	up, said := startUp(t, dir)
 	status := output(t, "status", "--dir", dir)
 	if strings.Count(status, " ready\n") != 4 {
 		t.Errorf("status says\n%s", status)
@@ -103,6 +87,70 @@ func liveAndEnd(t *testing.T, dir string) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is still there: %v", err)
 	}
+}
+
+// startUp runs dray-local up, and returns when it is up.
+func startUp(t *testing.T, dir string, flags ...string) (up *exec.Cmd, said io.Reader) {
+	t.Helper()
+	up = drayLocal(t, append([]string{"up", "--dir", dir}, flags...)...)
+	said, err := up.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = up.Process.Kill() })
+	lines := bufio.NewScanner(said)
+	for lines.Scan() {
+		t.Log(lines.Text())
+		if strings.HasPrefix(lines.Text(), "up after") {
+			return up, said
+		}
+	}
+	t.Fatal("it ended before it was up")
+	return nil, nil
+}
+
+func TestNodesStayInTheFolderHoweverTheClusterEnds(t *testing.T) {
+	dir := newDir(t)
+	up, _ := startUp(t, dir, "--machine", "l40s=2", "--mig", "off", "--capacity", "example.com/fpga=3")
+	check := func() {
+		t.Helper()
+		status := output(t, "status", "--dir", dir)
+		if strings.Count(status, " ready\n") != 6 {
+			t.Errorf("status says\n%s", status)
+		}
+		for _, node := range []string{"l40s-0", "l40s-1"} {
+			fields := []string{}
+			for line := range strings.Lines(status) {
+				if strings.HasPrefix(line, node+" ") {
+					fields = strings.Fields(line)
+				}
+			}
+			if want := []string{node, "l40s", "ready", "4", "1", "gpu.dray.dev"}; !slices.Equal(fields, want) {
+				t.Errorf("node %s is %v and not %v", node, fields, want)
+			}
+		}
+		if log := output(t, "logs", "hollow-nodes", "--dir", dir); !strings.Contains(log, "l40s-1") {
+			t.Errorf("the log is\n%s", log)
+		}
+	}
+	check()
+	for _, command := range [][]string{{"restart", "dray-scheduler", "--kill"}, {"restart", "dray-kubeletplugin-sim"}, {"update-driver"}, {"node", "stop", "l40s-0"}} {
+		output(t, append(command, "--dir", dir)...)
+	}
+	if status := output(t, "status", "--dir", dir); !strings.Contains(status, "stopped") {
+		t.Errorf("a node was stopped, and status says\n%s", status)
+	}
+	output(t, "node", "start", "l40s-0", "--dir", dir)
+	if err := up.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = up.Wait()
+	startUp(t, dir)
+	check()
+	output(t, "down", "--delete", "--dir", dir)
 }
 
 // Killed at moments of its start, each time a little later, and the next start works.

@@ -16,11 +16,12 @@ func newCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	dir := command.PersistentFlags().String("dir", defaultDir(), "folder of the cluster")
-	command.AddCommand(upCommand(dir), downCommand(dir), statusCommand(dir), kubeconfigCommand(dir), logsCommand(dir))
+	command.AddCommand(upCommand(dir), downCommand(dir), statusCommand(dir), kubeconfigCommand(dir), logsCommand(dir),
+		restartCommand(dir), updateDriverCommand(dir), nodeCommand(dir))
 	return command
 }
 
-// defaultDir is short, because of the sockets that will be in it.
+// defaultDir is short, because of the sockets that are in it.
 func defaultDir() string {
 	if home, err := os.UserHomeDir(); err == nil {
 		return filepath.Join(home, ".dray-local")

@@ -1,10 +1,11 @@
 // Command dray-local runs a Kubernetes cluster with Dray in processes on this
 // machine: no containers, no root, no hardware. Package localcluster says how.
 //
-//	dray-local up            runs it until Ctrl-C
+//	dray-local up            runs it until Ctrl-C; with --machine dgx-h100=2, on nodes
 //	dray-local kubeconfig    how to reach it
-//	dray-local status        what runs and is ready
+//	dray-local status        what runs and is ready, nodes and their devices
 //	dray-local logs ROLE     what a server said
+//	dray-local restart ROLE  ends a server and starts it; also update-driver, node stop
 //	dray-local down          ends it from elsewhere
 //
 // "dray-local role NAME FLAGS" is what its children run.

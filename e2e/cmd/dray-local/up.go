@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -55,11 +56,21 @@ func upCommand(dir *string) *cobra.Command {
 			fmt.Fprintf(out, "%d nodes, from %s to %s; hardware is in %s\n", len(names), names[0], names[len(names)-1], filepath.Dir(cluster.Hardware(names[0])))
 		}
 		fmt.Fprintf(out, "up after %.1f s: export KUBECONFIG=%s\n", time.Since(began).Seconds(), cluster.Kubeconfig())
+		controlled, endControl := context.WithCancel(ctx)
+		control := make(chan error, 1)
+		go func() {
+			control <- cluster.ServeControl(controlled)
+			close(control)
+		}()
 		select {
 		case <-ctx.Done():
+		case err = <-control:
 		case err = <-cluster.Exited():
 		}
 		fmt.Fprintln(out, "stopping")
+		endControl()
+		for range control { // nothing is started any more
+		}
 		cluster.Stop()
 		return err
 	}

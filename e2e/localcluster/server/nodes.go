@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -31,7 +32,8 @@ import (
 )
 
 // hollowNodes is the role of that name: all nodes of a folder, and an HTTPS endpoint
-// that says how they are and stops and starts them. Only the administrator may call it.
+// that says how they are, stops and starts them, and answers the API server where it
+// asks kubelets. Only administrators may call it, of which the API server is one.
 type hollowNodes struct {
 	dir, address, cert, key, authority string
 	port                               int
@@ -136,7 +138,8 @@ func (h *hollowNodes) start(name string, fail func(error)) error {
 	if err != nil {
 		return fmt.Errorf("node %s: %w", name, err)
 	}
-	node, err := hollow.New(hollow.Options{Name: name, Client: client, Dir: dir, Labels: file.Labels, Architecture: file.Architecture, Capacity: file.Capacity})
+	node, err := hollow.New(hollow.Options{Name: name, Client: client, Dir: dir, Labels: file.Labels, Architecture: file.Architecture, Capacity: file.Capacity,
+		Address: h.address, Port: int32(h.port)})
 	if err != nil {
 		return err
 	}
@@ -245,6 +248,7 @@ func (h *hollowNodes) server() (*http.Server, error) {
 		}
 	})
 	mux.HandleFunc("POST /nodes/{name}/start", func(w http.ResponseWriter, r *http.Request) { h.startAnew(w, r) })
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", h.log)
 	return &http.Server{
 		Handler: onlyAdministrators(mux), ReadHeaderTimeout: 10 * time.Second,
 		TLSConfig: &tls.Config{ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12},
@@ -274,6 +278,25 @@ func (h *hollowNodes) startAnew(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the node has ended by itself: see the log", http.StatusInternalServerError)
 	case <-r.Context().Done():
 	}
+}
+
+// log answers the API server as a kubelet does: the nodes' kubelets are all here.
+func (h *hollowNodes) log(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	var running []*hollow.Node
+	for _, n := range h.nodes {
+		if n.node != nil {
+			running = append(running, n.node)
+		}
+	}
+	h.mu.Unlock()
+	for _, node := range running {
+		if text, ok := node.Log(r.PathValue("namespace"), r.PathValue("pod"), r.PathValue("container")); ok {
+			_, _ = io.WriteString(w, text)
+			return
+		}
+	}
+	http.Error(w, "the container has not been started", http.StatusNotFound)
 }
 
 // onlyAdministrators: the authority signs certificates of nodes as well.

@@ -33,7 +33,7 @@ FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic test-hwsim hwsim-scale hwsim-sequences prepare-lives chaos-scheduler fuzz bench bench-scheduler bench-gate bench-profile clean ci
+.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic test-hwsim hwsim-scale hwsim-sequences prepare-lives chaos-scheduler e2e-local local-scale fuzz bench bench-scheduler bench-gate bench-profile clean ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-23s %s\n", $$1, $$2 }' Makefile
@@ -119,6 +119,15 @@ chaos-scheduler: ## Kill the scheduler between its calls to a real API server: S
 	@go build -ldflags '-s -w' -o bin/dray-local ./e2e/cmd/dray-local
 	@go run ./e2e/cmd/chaos-scheduler --binary bin/dray-local $(if $(SEED),--seed $(SEED)) $(if $(KILLS),--kills $(KILLS)) \
 	$(if $(filter-out file,$(origin DURATION)),--duration $(DURATION))
+
+# What is left of failures is in build/e2e-failures.
+e2e-local: ## Try what Dray promises on a local cluster; the last line says how many promises hold
+	@go build -ldflags '-s -w' -o bin/dray-local ./e2e/cmd/dray-local
+	@go run ./tools/cmd/counttests -name 'e2e local' -- -count=1 -timeout 20m ./e2e/suite -args -dray-local=$(CURDIR)/bin/dray-local -keep=$(CURDIR)/build/e2e-failures
+
+local-scale: ## Run 200 pods with claims on 100 hollow nodes of 8 GPUs; the last line says what it took
+	@go build -ldflags '-s -w' -o bin/dray-local ./e2e/cmd/dray-local
+	@go run ./e2e/cmd/local-scale --binary bin/dray-local
 
 test-hwsim: ## Test simulated hardware, alone and with the allocator and the API's validation
 	@go run ./tools/cmd/counttests -name hwsim -- -vet=off ./hwsim/... ./e2e/machines ./e2e/partitioning

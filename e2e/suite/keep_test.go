@@ -1,0 +1,66 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/yaml"
+)
+
+// keepIfFailed writes what there is to see after a test that failed.
+func keepIfFailed(ctx context.Context, config *envconf.Config, t *testing.T) (context.Context, error) {
+	if !t.Failed() {
+		return ctx, nil
+	}
+	dir := facts.keep
+	var err error
+	if dir == "" {
+		dir, err = os.MkdirTemp("", "dray-e2e-failure-")
+	} else {
+		dir = filepath.Join(dir, strings.ReplaceAll(t.Name(), "/", "_"))
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		err = keep(ctx, dir, namespaceOf(ctx))
+	}
+	t.Logf("what is left of it is in %s (%v)", dir, err)
+	return ctx, nil // the test has failed already
+}
+
+func keep(ctx context.Context, dir, namespace string) error {
+	var all metav1.ListOptions
+	core, resources := cluster.client.CoreV1(), cluster.client.ResourceV1()
+	lists := map[string]func() (any, error){
+		"pods":          func() (any, error) { return core.Pods(namespace).List(ctx, all) },
+		"events":        func() (any, error) { return core.Events(namespace).List(ctx, all) },
+		"nodes":         func() (any, error) { return core.Nodes().List(ctx, all) },
+		"claims":        func() (any, error) { return resources.ResourceClaims("").List(ctx, all) },
+		"templates":     func() (any, error) { return resources.ResourceClaimTemplates(namespace).List(ctx, all) },
+		"slices":        func() (any, error) { return resources.ResourceSlices().List(ctx, all) },
+		"deviceclasses": func() (any, error) { return resources.DeviceClasses().List(ctx, all) },
+		"devicetaint":   func() (any, error) { return resources.DeviceTaintRules().List(ctx, all) },
+	}
+	for name, list := range lists {
+		objects, err := list()
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		content, err := yaml.Marshal(objects)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), content, 0o600); err != nil {
+			return err
+		}
+	}
+	if cluster.hands != nil {
+		return cluster.hands.logs(dir)
+	}
+	return nil
+}

@@ -64,6 +64,9 @@ func (d *Driver) follow(ctx context.Context) {
 
 // round looks once and publishes what is different.
 func (d *Driver) round(ctx context.Context) error {
+	if err := d.rememberClaims(ctx); err != nil {
+		return err
+	}
 	node, err := hardware.Discover(d.options.Host, d.options.GPUs)
 	if node == nil {
 		return err

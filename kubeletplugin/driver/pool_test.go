@@ -276,11 +276,49 @@ func TestNothingIsPublishedThatAnAdministratorsPartitionIsInTheWayOf(t *testing.
 	if devices := devicesOf(poolOf(t, d, node)); devices["gpu-0-mig-3g40gb-9-4"].Name == "" || devices["gpu-0-mig-1g10gb-19-6"].Name == "" {
 		t.Error("what fits beside a partition is not published")
 	}
-	ours := json.RawMessage(asJSON(t, map[string]any{"uuid": found.GPU.UUID, "profileID": found.Profile.ID, "start": 0, "size": 4}))
-	claims := []*checkpoint.Claim{{UID: "a", Devices: []checkpoint.Device{{Kind: "mig", Device: "gpu-0-mig-3g40gb-9-0", Plan: ours}}}}
-	if names, err := nvidia.ForeignDevices(node, claims); err != nil || len(names) > 0 {
-		t.Errorf("a claim's partition is %v, %v", names, err)
+}
+
+// TestWhatAClaimHasIsNobodyElses, also if the claim is taken back, or prepared, between
+// the look at the hardware and that at the claims.
+func TestWhatAClaimHasIsNobodyElses(t *testing.T) {
+	const partition = "gpu-0-mig-3g40gb-9-0"
+	d := publishingTo(t, ideal().features, func(o *Options) { o.Foreign = nvidia.ForeignDevices })
+	node := readNode(t, "dgx-h100")
+	found, _ := publish.FindNVIDIA(node, partition)
+	found.GPU.MIG.Enabled = true
+	found.GPU.MIG.Instances = []hardware.GPUInstanceState{{ID: 1, ProfileID: found.Profile.ID, Placement: found.Placement}}
+	plan := asJSON(t, map[string]any{"uuid": found.GPU.UUID, "profileID": found.Profile.ID, "start": 0, "size": 4})
+	claim := &checkpoint.Claim{UID: "a", Namespace: "default", Name: "a", State: checkpoint.Completed, BootID: d.bootID, Devices: []checkpoint.Device{
+		{Kind: "mig", Request: "r", Pool: nodeName, Device: partition, Lock: "gpu-0", Plan: json.RawMessage(plan)}}}
+	change := func(do func() error) {
+		t.Helper()
+		end, err := d.store.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end()
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
 	}
+	isPublished := func(what string, want bool) {
+		t.Helper()
+		if _, ok := devicesOf(poolOf(t, d, node))[partition]; ok != want {
+			t.Errorf("%s: it is published: %v", what, ok)
+		}
+	}
+	isPublished("of no claim", false)
+	change(func() error { return d.store.Put(claim, nil) })
+	isPublished("of a claim that was prepared meanwhile", true)
+	if err := d.rememberClaims(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	change(func() error { return d.store.Delete(claim.UID) })
+	isPublished("of a claim that was taken back meanwhile", true)
+	if err := d.rememberClaims(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	isPublished("of no claim any more", false)
 }
 
 // makePartition makes a random one where there is room for it.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceslice"
 	"k8s.io/klog/v2"
 
+	"github.com/dray-dev/dray/kubeletplugin/checkpoint"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 	"github.com/dray-dev/dray/kubeletplugin/internal/processlock"
 	"github.com/dray-dev/dray/kubeletplugin/publish"
@@ -37,6 +38,8 @@ type publishing struct {
 	// unread and leftOut are what was last said.
 	unread, leftOut     string
 	foreign, unprepared []string
+	// before are the claims that there were before the hardware was looked at.
+	before []*checkpoint.Claim
 }
 
 type taintID struct{ device, key, value, effect string }
@@ -264,8 +267,17 @@ func (p *publishing) taint(since map[taintID]metav1.Time, device string, taint r
 	return taint
 }
 
+// rememberClaims reads the claims before the hardware is looked at. What was seen of a
+// claim that is taken back meanwhile is not an administrator's.
+func (d *Driver) rememberClaims(ctx context.Context) (err error) {
+	if d.options.Foreign != nil {
+		d.publishing.before, err = d.preparer.Claims(ctx)
+	}
+	return err
+}
+
 // withoutForeign takes away what partitions that an administrator made are in the way
-// of.
+// of. They are of no claim, neither before nor after they were seen.
 func (d *Driver) withoutForeign(ctx context.Context, node *hardware.Node, pool *resourceslice.Pool) error {
 	if d.options.Foreign == nil {
 		return nil
@@ -274,7 +286,7 @@ func (d *Driver) withoutForeign(ctx context.Context, node *hardware.Node, pool *
 	if err != nil {
 		return err
 	}
-	foreign, err := d.options.Foreign(node, claims)
+	foreign, err := d.options.Foreign(node, slices.Concat(d.publishing.before, claims))
 	if err != nil {
 		return err
 	}

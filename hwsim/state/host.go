@@ -105,7 +105,7 @@ func (h *Host) WriteFile(name string, data []byte) error {
 		err = h.folder.Update(func(tx *Tx) error { return tx.write(real, data) })
 	}
 	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errors.As(err, &errno) && !errors.Is(err, ErrBehind) { // what is behind has happened
 		return &fs.PathError{Op: "write", Path: name, Err: errno}
 	}
 	return err

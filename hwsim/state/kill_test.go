@@ -3,6 +3,7 @@ package state_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -249,6 +250,42 @@ func TestAProcessThatIsKilledLeavesAFolderThatOpens(t *testing.T) {
 		if len(view(t, again).Node.GPUs) == 1 {
 			happened++
 			must(t, again.Update(func(tx *state.Tx) error { return tx.Bind("nvidia", hopper) }))
+		}
+	}
+}
+
+// TestAWriteThatWasMadeIsNotOneThatIsRefused: a disk that is full before the change is
+// made is an error of the file, and one that is full afterwards says so.
+func TestAWriteThatWasMadeIsNotOneThatIsRefused(t *testing.T) {
+	f, clock := small(t)
+	refused, behind := 0, 0
+	for k := 0; ; k++ {
+		steps, mtu := 0, 1300+k
+		full, err := state.Open(f.Dir(), state.WithClock(clock), state.WithStep(func(string) error {
+			if steps >= k {
+				return syscall.ENOSPC
+			}
+			steps++
+			return nil
+		}))
+		must(t, err)
+		err = full.Host().WriteFile("sys/class/net/ens1np0/mtu", []byte(strconv.Itoa(mtu)))
+		again, openErr := state.Open(f.Dir(), state.WithClock(clock))
+		must(t, openErr)
+		made := view(t, again).Node.NICs[0].MTU == mtu
+		var path *fs.PathError
+		switch {
+		case err == nil && made:
+			if refused == 0 || behind == 0 {
+				t.Errorf("refused %d times, behind %d times: nothing was tried", refused, behind)
+			}
+			return
+		case errors.Is(err, state.ErrBehind) && made:
+			behind++
+		case errors.As(err, &path) && !errors.Is(err, state.ErrBehind) && !made:
+			refused++
+		default:
+			t.Fatalf("stopped before step %d, the MTU is set: %v, and the error is %v", k, made, err)
 		}
 	}
 }

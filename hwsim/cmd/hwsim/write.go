@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dray-dev/dray/hwsim/state"
 )
 
 func newWrite() *cobra.Command {
@@ -29,6 +31,9 @@ func newWrite() *cobra.Command {
 			}
 			name := strings.TrimPrefix(args[0], "/")
 			err = f.Host().WriteFile(name, []byte(args[1]+"\n"))
+			if errors.Is(err, state.ErrBehind) {
+				return err
+			}
 			var errno syscall.Errno
 			if errors.As(err, &errno) {
 				return fmt.Errorf("%s: %w", args[0], errno)

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dray-dev/dray/hwsim/fault"
 	"github.com/dray-dev/dray/hwsim/state"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
@@ -79,8 +81,9 @@ func newMIGCreate(o *migOptions) *cobra.Command {
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error { return o.create(c.OutOrStdout(), args) },
 	}
-	c.Flags().IntVar(&o.at, "at", anywhere, "the first memory `SLICE` of the only instance")
-	c.Flags().IntVar(&o.in, "in", nowhere, "make compute instances in the GPU `INSTANCE`")
+	o.at, o.in = anywhere, nowhere
+	c.Flags().Var((*natural)(&o.at), "at", "the first memory `SLICE` of the only instance")
+	c.Flags().Var((*natural)(&o.in), "in", "make compute instances in the GPU `INSTANCE`")
 	c.Flags().BoolVar(&o.bare, "bare", false, "make GPU instances without a compute instance")
 	return c
 }
@@ -100,11 +103,33 @@ func newMIGDestroy(o *migOptions) *cobra.Command {
 	return c
 }
 
-// Values of --at and --in that stand for none.
+// Values of --at and --in that stand for none, which nobody can give.
 const (
 	anywhere = -1
 	nowhere  = -1
 )
+
+// natural is a flag from 0 on.
+type natural int
+
+func (n *natural) Set(text string) error {
+	parsed, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return errors.New("it must be a number from 0 on")
+	}
+	*n = natural(parsed)
+	return nil
+}
+
+// String is empty where nothing was given: then help shows no default.
+func (n *natural) String() string {
+	if *n < 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*n))
+}
+
+func (*natural) Type() string { return "int" }
 
 // migTarget is a GPU of a machine in a folder, as it was when it was found.
 type migTarget struct {
@@ -112,16 +137,25 @@ type migTarget struct {
 	gpu    *hardware.GPU
 }
 
-// target finds the GPU of --gpu, which must be one that can be partitioned.
+// target finds the GPU of --gpu, which must be one that can be partitioned, to change
+// it.
 func (o *migOptions) target() (*migTarget, error) {
+	return o.targetOf(func(dir string) (*state.Folder, *state.View, error) {
+		f, err := openFolder(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		view, err := f.View()
+		return f, view, err
+	})
+}
+
+// targetOf is target with another way to open the folder.
+func (o *migOptions) targetOf(open func(dir string) (*state.Folder, *state.View, error)) (*migTarget, error) {
 	if o.gpu == "" {
 		return nil, usageError{errors.New("--gpu is missing: which GPU")}
 	}
-	f, err := openFolder(o.dir)
-	if err != nil {
-		return nil, err
-	}
-	view, err := f.View()
+	f, view, err := open(o.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +170,9 @@ func (o *migOptions) target() (*migTarget, error) {
 }
 
 func findGPU(view *state.View, name string) (*hardware.GPU, error) {
+	if name == fault.Any { // which a scenario's seed chooses, and here nobody
+		return nil, usageError{fmt.Errorf("--gpu is %q: name one GPU", name)}
+	}
 	address, err := view.Devices().Find("gpu", name)
 	if err != nil {
 		return nil, fmt.Errorf("--gpu: %w", err)

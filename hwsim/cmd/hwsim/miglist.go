@@ -128,7 +128,7 @@ func migTable(reports []migReport) string {
 // profiles prints what the GPU can be divided into. Unless it is in MIG mode,
 // nothing is said of what fits.
 func (o *migOptions) profiles(out io.Writer) error {
-	t, err := o.target()
+	t, err := o.targetOf(lookAt)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,9 @@ func TestAFolderThatMayNotBeWrittenToIsLookedAt(t *testing.T) {
 	if text := output(t, "mig", "--dir", dir); !strings.Contains(text, "GPU-") {
 		t.Errorf("mig prints %s", text)
 	}
+	if text := output(t, "mig", "profiles", "--dir", dir, "--gpu", "0"); !strings.Contains(text, "1g.10gb") {
+		t.Errorf("mig profiles prints %s", text)
+	}
 	if _, err := state.Open(dir); err == nil {
 		t.Error("it can be written to, so this shows nothing")
 	}

@@ -11,8 +11,9 @@ import (
 // waitingPods are the pods that PreEnqueue keeps out of the queue. The scheduler asks
 // about one again with each event that may concern it, and the metric counts pods.
 //
-// A pod that is deleted while it waits is dropped when as many again have come, so
-// that there are never more than twice those that wait, but for a few.
+// A pod that is deleted while it waits is dropped when as many again have come as
+// waited then, so that there are never more than twice those that have waited at one
+// time, but for a few.
 type waitingPods struct {
 	mu      sync.Mutex
 	pods    map[types.NamespacedName]types.UID

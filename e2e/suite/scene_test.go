@@ -114,26 +114,50 @@ func (s *scene) within(limit time.Duration, what string, ask func() error) {
 }
 
 // nodes are those on which the driver has published devices, by name, with the devices
-// of their pools.
+// of their pools. It waits until no pool is being written.
 func (s *scene) nodes() map[string][]resourceapi.Device {
 	s.Helper()
-	list, err := cluster.client.ResourceV1().ResourceSlices().List(s.ctx, metav1.ListOptions{
+	var nodes map[string][]resourceapi.Device
+	s.eventually("pools are to be complete", func() error {
+		var err error
+		nodes, err = publishedNodes(s.ctx)
+		return err
+	})
+	return nodes
+}
+
+func publishedNodes(ctx context.Context) (map[string][]resourceapi.Device, error) {
+	list, err := cluster.client.ResourceV1().ResourceSlices().List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(resourceapi.ResourceSliceSelectorDriver, facts.driver).String()})
-	s.must(err)
+	if err != nil {
+		return nil, err
+	}
 	newest := map[string]int64{}
 	for _, slice := range list.Items {
 		newest[slice.Spec.Pool.Name] = max(newest[slice.Spec.Pool.Name], slice.Spec.Pool.Generation)
 	}
 	nodes := map[string][]resourceapi.Device{}
+	missing := map[string]int64{}
 	for _, slice := range list.Items {
-		if slice.Spec.NodeName != nil && slice.Spec.Pool.Generation == newest[slice.Spec.Pool.Name] {
-			nodes[*slice.Spec.NodeName] = append(nodes[*slice.Spec.NodeName], slice.Spec.Devices...)
+		pool := slice.Spec.Pool
+		if slice.Spec.NodeName == nil || pool.Generation != newest[pool.Name] {
+			continue
+		}
+		if _, ok := missing[pool.Name]; !ok {
+			missing[pool.Name] = pool.ResourceSliceCount
+		}
+		missing[pool.Name]--
+		nodes[*slice.Spec.NodeName] = append(nodes[*slice.Spec.NodeName], slice.Spec.Devices...)
+	}
+	for _, pool := range sortedKeys(missing) {
+		if missing[pool] != 0 {
+			return nil, fmt.Errorf("%d slices of pool %s are missing", missing[pool], pool)
 		}
 	}
 	for _, devices := range nodes {
 		slices.SortFunc(devices, func(a, b resourceapi.Device) int { return cmp.Compare(a.Name, b.Name) })
 	}
-	return nodes
+	return nodes, nil
 }
 
 // attribute of a device, of the driver's own domain or with its domain; nil without.

@@ -13,8 +13,8 @@ type Clock interface {
 }
 
 // SystemClock is the clock of the machine that the program runs on. Processes that
-// share a folder should agree on the time; a folder bears it when they do not, and
-// when the time is set back.
+// share a folder should agree on the time; a folder bears it when they do not, but then
+// things can happen too soon. It bears it when the time is set back.
 type SystemClock struct{}
 
 // Now is time.Now, without the monotonic part, which files do not keep.
@@ -34,6 +34,8 @@ const clockTolerance = time.Second
 //  2. Where it is, somebody has set it back. The folder's time goes on from the
 //     document's at the clock's pace: it is ahead of the clock by document.Ahead,
 //     until 1 holds again.
+//  3. Then it goes back by as much, and with it goes all that is still to come
+//     (document.hasten): nothing has to wait for that time once more.
 //
 // So what is to happen in a second happens in a second, whatever the clock says.
 type folderClock struct {

@@ -143,3 +143,60 @@ func TestCallsAndScenariosEndAlthoughTheClockIsSetBack(t *testing.T) {
 		}
 	})
 }
+
+// TestTheClockThatHasCaughtUpBringsNothingBack: neither does anything wait for the time
+// that the folder was ahead, nor does anything hold again that was over.
+func TestTheClockThatHasCaughtUpBringsNothingBack(t *testing.T) {
+	const back = time.Hour
+	for _, c := range []struct {
+		name          string
+		before, after time.Duration // looks, by the time since the clock was set back
+	}{
+		{"both at once", 0, back + time.Second},
+		{"the link before", time.Minute, back + 2*time.Minute},
+		{"both before", 50 * time.Minute, back + time.Minute},
+		{"it has not caught up", 0, back - time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, clock := small(t)
+			must(t, f.Update(func(tx *state.Tx) error {
+				return tx.Inject(fault.Fault{DriverLate: &fault.DriverLate{Driver: "gpu", For: fault.Duration(40 * time.Minute)}})
+			}))
+			must(t, flap(f, 30*time.Second))
+			clock.setBack(back)
+			if linkIsUp(t, f) || len(view(t, f).Instructions) != 1 {
+				t.Fatal("it is over at once")
+			}
+			clock.pass(c.before)
+			view(t, f)
+			clock.pass(c.after - c.before)
+			reader, err := state.OpenReadOnly(f.Dir(), state.WithClock(clock))
+			must(t, err)
+			for _, look := range []*state.Folder{reader, f} {
+				if up, held := linkIsUp(t, look), len(view(t, look).Instructions); !up || held > 0 {
+					t.Errorf("the link is up: %v, and %d instructions hold", up, held)
+				}
+			}
+			discovered(t, f)
+		})
+	}
+}
+
+// What is still to come when the clock has caught up comes in its time.
+func TestWhatIsToComeComesInTimeAlthoughTheClockCatchesUp(t *testing.T) {
+	f, clock := small(t)
+	must(t, flap(f, 3*time.Hour))
+	clock.setBack(time.Hour)
+	for _, look := range []struct {
+		pass time.Duration
+		up   bool
+	}{{0, false}, {2 * time.Hour, false}, {time.Hour - time.Second, false}, {2 * time.Second, true}} {
+		clock.pass(look.pass)
+		if up := linkIsUp(t, f); up != look.up {
+			t.Fatalf("after %s more, the link is up: %v", look.pass, up)
+		}
+		if look.pass == 2*time.Hour && !view(t, f).Time.Equal(clock.Now()) {
+			t.Error("the clock has not caught up, so this shows nothing")
+		}
+	}
+}

@@ -195,6 +195,36 @@ func (d *document) cancel(device string, kinds ...pendingKind) {
 	})
 }
 
+// hasten moves all that is still to come, which is all that any field names a time for
+// in the future, to so much sooner. It stays behind what has happened, and in order.
+func (d *document) hasten(by time.Duration) {
+	move := func(at *time.Time) {
+		if !at.After(d.Time) {
+			return
+		}
+		if *at = at.Add(-by); !at.After(d.Time) {
+			*at = d.Time.Add(1)
+		}
+	}
+	for i := range d.Pending {
+		move(&d.Pending[i].At)
+	}
+	for i := range d.Instructions {
+		move(&d.Instructions[i].Until)
+	}
+	if d.GPUs == nil {
+		return
+	}
+	for i := range d.GPUs.GPUs {
+		if mig := d.GPUs.GPUs[i].MIG; mig != nil {
+			for j := range mig.Instances {
+				move(&mig.Instances[j].BusyUntil)
+				move(&mig.Instances[j].GoneAt)
+			}
+		}
+	}
+}
+
 // isDue says whether something is to happen by itself at a time, or before.
 func (d *document) isDue(now time.Time) bool {
 	due := d.due()

@@ -115,7 +115,7 @@ func (f *Folder) tryInStep(look func(*snapshot) error) (ok bool, err error) {
 // ahead is the machine after what has fallen due, which is written nowhere.
 func (f *Folder) ahead(s *snapshot) (*snapshot, error) {
 	tx := f.begin(s.doc)
-	if !tx.settle() {
+	if !tx.settle() && tx.doc.Ahead == s.doc.Ahead {
 		return s, nil
 	}
 	tx.doc.Time = tx.now
@@ -248,7 +248,9 @@ func (f *Folder) update(change func(*Tx) error) error {
 // begin makes a transaction on a document, which nothing has happened in so far.
 func (f *Folder) begin(doc *document) *Tx {
 	tx := &Tx{folder: f, doc: doc.clone()}
-	tx.doc.Ahead = f.clock.follow(doc)
+	if tx.doc.Ahead = f.clock.follow(doc); tx.doc.Ahead == 0 && doc.Ahead > 0 {
+		tx.doc.hasten(doc.Ahead)
+	}
 	if tx.now = f.clock.Now(); tx.now.Before(doc.Time) {
 		tx.now = doc.Time
 	}

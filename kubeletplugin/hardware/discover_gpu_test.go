@@ -12,6 +12,9 @@ type fewGPUs struct {
 	init      error
 	inits     int
 	lost      map[hardware.PCIAddress]error
+	// fails has the calls about instances that fail, by name, of the instance with ID 8
+	// where they are about one.
+	fails map[string]error
 }
 
 func (l *fewGPUs) Init() error {
@@ -69,23 +72,39 @@ func (g *oneGPU) GPUInstanceProfile(kind hardware.GPUInstanceProfileKind) (hardw
 }
 
 func (g *oneGPU) GPUInstances(int) ([]hardware.GPUInstance, error) {
-	return []hardware.GPUInstance{&oneInstance{id: 8}, &oneInstance{id: 7}}, nil
+	return []hardware.GPUInstance{&oneInstance{id: 8, fails: g.library.fails}, &oneInstance{id: 7}}, g.library.fails["GPUInstances"]
 }
 
 type oneInstance struct {
 	hardware.GPUInstance
-	id int
+	id    int
+	fails map[string]error
 }
 
 func (i *oneInstance) Info() (hardware.GPUInstanceState, error) {
-	return hardware.GPUInstanceState{ID: i.id, ProfileID: 19, Placement: hardware.Placement{Start: i.id - 7, Size: 1}}, nil
+	return hardware.GPUInstanceState{ID: i.id, ProfileID: 19, Placement: hardware.Placement{Start: i.id - 7, Size: 1}}, i.fails["Info"]
 }
 
 func (i *oneInstance) ComputeInstanceProfile(kind hardware.ComputeInstanceProfileKind) (hardware.ComputeInstanceProfile, error) {
 	if kind == hardware.ComputeInstance1Slice {
-		return hardware.ComputeInstanceProfile{ID: 0}, nil
+		return hardware.ComputeInstanceProfile{ID: 0}, i.fails["ComputeInstanceProfile"]
 	}
 	return hardware.ComputeInstanceProfile{}, hardware.ErrGPUNotSupported
 }
 
-func (i *oneInstance) ComputeInstances(int) ([]hardware.ComputeInstance, error) { return nil, nil }
+func (i *oneInstance) ComputeInstances(int) ([]hardware.ComputeInstance, error) {
+	if err := i.fails["compute Info"]; err != nil {
+		return []hardware.ComputeInstance{&goneCompute{err: err}}, nil
+	}
+	return nil, i.fails["ComputeInstances"]
+}
+
+// goneCompute is a compute instance that is no more.
+type goneCompute struct {
+	hardware.ComputeInstance
+	err error
+}
+
+func (c *goneCompute) Info() (hardware.ComputeInstanceState, error) {
+	return hardware.ComputeInstanceState{}, c.err
+}

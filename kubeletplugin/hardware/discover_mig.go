@@ -5,7 +5,9 @@ import (
 	"slices"
 )
 
-// readMIG is nil for a GPU that cannot be partitioned.
+// readMIG is nil for a GPU that cannot be partitioned. Partitions come and go while it
+// reads, by this driver and by others: what has gone since is left out, and the GPU is
+// not.
 func readMIG(device GPUDevice) (*MIG, error) {
 	current, pending, err := device.MIGMode()
 	if err != nil {
@@ -31,11 +33,17 @@ func readMIG(device GPUDevice) (*MIG, error) {
 	}
 	for _, profile := range mig.Profiles {
 		instances, err := device.GPUInstances(profile.ID)
+		if errors.Is(err, ErrGPUNotSupported) {
+			continue // MIG mode has been switched off
+		}
 		if err != nil {
 			return nil, err
 		}
 		for _, instance := range instances {
 			state, err := readGPUInstance(instance)
+			if errors.Is(err, ErrGPUNotFound) {
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -66,6 +74,9 @@ func readGPUInstance(instance GPUInstance) (GPUInstanceState, error) {
 		}
 		for _, compute := range instances {
 			info, err := compute.Info()
+			if errors.Is(err, ErrGPUNotFound) {
+				continue
+			}
 			if err != nil {
 				return GPUInstanceState{}, err
 			}

@@ -168,6 +168,44 @@ func TestALostGPUDoesNotHideTheOthers(t *testing.T) {
 	}
 }
 
+// TestAPartitionThatGoesWhileItIsReadDoesNotHideTheGPU: drivers destroy partitions at
+// any time, and a GPU that cannot be read is taken for lost.
+func TestAPartitionThatGoesWhileItIsReadDoesNotHideTheGPU(t *testing.T) {
+	for _, c := range []struct {
+		call  string
+		err   error
+		left  []int // IDs of instances, nil for no GPU
+		about string
+	}{
+		{"GPUInstances", hardware.ErrGPUNotSupported, []int{}, "MIG mode is switched off"},
+		{"Info", hardware.ErrGPUNotFound, []int{7}, "an instance is destroyed"},
+		{"ComputeInstanceProfile", hardware.ErrGPUNotFound, []int{7}, "an instance is destroyed before its profiles are read"},
+		{"ComputeInstances", hardware.ErrGPUNotFound, []int{7}, "an instance is destroyed before what is in it is read"},
+		{"compute Info", hardware.ErrGPUNotFound, []int{7, 8}, "a compute instance is destroyed"},
+		{"Info", hardware.ErrGPULost, nil, "the GPU is lost"},
+	} {
+		library := one()
+		library.fails = map[string]error{c.call: c.err}
+		node, err := hardware.Discover(hostOf(machine), library)
+		if (err == nil) != (c.left != nil) {
+			t.Errorf("%s: error %v", c.about, err)
+		}
+		if c.left == nil {
+			same(t, c.about+": GPUs", len(node.GPUs), 0)
+			continue
+		}
+		if len(node.GPUs) != 1 {
+			t.Errorf("%s: the GPU is not there", c.about)
+			continue
+		}
+		ids := []int{}
+		for _, instance := range node.GPUs[0].MIG.Instances {
+			ids = append(ids, instance.ID)
+		}
+		same(t, c.about+": instances", ids, c.left)
+	}
+}
+
 func TestALibraryThatFailsIsReportedBesideTheOtherDevices(t *testing.T) {
 	node, err := hardware.Discover(hostOf(machine), &fewGPUs{init: hardware.ErrGPUNoPermission})
 	if !errors.Is(err, hardware.ErrGPUNoPermission) {

@@ -133,6 +133,43 @@ func TestAnOlderLibraryIsNotAskedForWhatItLacks(t *testing.T) {
 	}
 }
 
+// TestAnOlderLibraryDoesNotKnowTheRecoveryAction, which is a field and no function: it
+// says so for the field alone.
+func TestAnOlderLibraryDoesNotKnowTheRecoveryAction(t *testing.T) {
+	s, l := newServer(t)
+	mocked, device := gpu(t, s, l, 0)
+	for code, want := range map[nvml.Return]error{nvml.ERROR_INVALID_ARGUMENT: hardware.ErrGPUNotSupported,
+		nvml.ERROR_NOT_SUPPORTED: hardware.ErrGPUNotSupported, nvml.ERROR_GPU_IS_LOST: hardware.ErrGPULost} {
+		mocked.GetFieldValuesFunc = func(values []nvml.FieldValue) nvml.Return {
+			values[0].NvmlReturn = uint32(code)
+			return nvml.SUCCESS
+		}
+		if _, err := device.RecoveryAction(); !errors.Is(err, want) {
+			t.Errorf("code %d: %v is not %v", int(code), err, want)
+		}
+	}
+}
+
+// TestAProfileOfNoInstancesHasNone: go-nvml panics when it is asked for them, as the
+// mock does here.
+func TestAProfileOfNoInstancesHasNone(t *testing.T) {
+	s, l := newServer(t)
+	mocked, device := gpu(t, s, l, 0)
+	mocked.GetGpuInstanceProfileInfoFunc = func(kind int) (nvml.GpuInstanceProfileInfo, nvml.Return) {
+		return nvml.GpuInstanceProfileInfo{Id: uint32(kind)}, nvml.SUCCESS
+	}
+	mocked.GetGpuInstancesFunc = nil
+	if instances, err := device.GPUInstances(int(hardware.GPUInstance2Slice)); err != nil || len(instances) != 0 {
+		t.Errorf("GPU instances %v, %v", instances, err)
+	}
+	within := &instance{&mock.GpuInstance{GetComputeInstanceProfileInfoFunc: func(kind, _ int) (nvml.ComputeInstanceProfileInfo, nvml.Return) {
+		return nvml.ComputeInstanceProfileInfo{Id: uint32(kind)}, nvml.SUCCESS
+	}}}
+	if instances, err := within.ComputeInstances(int(hardware.ComputeInstance2Slice)); err != nil || len(instances) != 0 {
+		t.Errorf("compute instances %v, %v", instances, err)
+	}
+}
+
 func TestAModeThatCannotBeSwitchedNowIsNotLeftPending(t *testing.T) {
 	s, l := newServer(t)
 	mocked, device := gpu(t, s, l, 0)

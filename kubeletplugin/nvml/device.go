@@ -142,7 +142,11 @@ func (d *device) RecoveryAction() (hardware.GPURecoveryAction, error) {
 	if err := failed(call, d.nvml.GetFieldValues(values)); err != nil {
 		return 0, err
 	}
-	if err := failed(call, nvml.Return(values[0].NvmlReturn)); err != nil {
+	code := nvml.Return(values[0].NvmlReturn)
+	if code == nvml.ERROR_INVALID_ARGUMENT { // a library that does not know the field
+		code = nvml.ERROR_NOT_SUPPORTED
+	}
+	if err := failed(call, code); err != nil {
 		return 0, err
 	}
 	// An unsigned number, in the memory order of the machine.

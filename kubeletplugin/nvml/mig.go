@@ -134,6 +134,9 @@ func (d *device) GPUInstances(profileID int) ([]hardware.GPUInstance, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info.InstanceCount == 0 {
+		return nil, nil // go-nvml panics
+	}
 	handles, code := d.nvml.GetGpuInstances(info)
 	if err := failed("GPU instances", code); err != nil {
 		return nil, err
@@ -229,6 +232,9 @@ func (i *instance) ComputeInstances(profileID int) ([]hardware.ComputeInstance, 
 	info, err := i.profileByID(profileID)
 	if err != nil {
 		return nil, err
+	}
+	if info.InstanceCount == 0 {
+		return nil, nil // go-nvml panics
 	}
 	handles, code := i.nvml.GetComputeInstances(info)
 	if err := failed("compute instances", code); err != nil {

@@ -87,8 +87,11 @@ func (w *Watcher) Look(ctx context.Context, node *hardware.Node) (*hardware.Node
 			continue
 		}
 		gpu := w.known[uuid]
+		if shown.GPUDriver == nil {
+			continue // the library has not told what there is: the next discovery will see
+		}
 		reason, isThere := w.whyMissing(&gpu)
-		if !isThere || shown.GPUDriver == nil {
+		if !isThere {
 			klog.FromContext(ctx).Info("A GPU is not there any more", "gpu", uuid, "address", gpu.Address)
 			delete(w.known, uuid)
 			delete(w.xids, uuid)

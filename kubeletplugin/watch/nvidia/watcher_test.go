@@ -59,9 +59,11 @@ type fakeLibrary struct {
 	hardware.GPULibrary
 	mu      sync.Mutex
 	missing bool
-	gpus    []*fakeGPU
-	sets    []*fakeSet
-	open    int
+	// mute: discovery cannot read what GPUs there are, though the library is there.
+	mute bool
+	gpus []*fakeGPU
+	sets []*fakeSet
+	open int
 }
 
 func (l *fakeLibrary) Init() error {
@@ -169,7 +171,7 @@ func (l *fakeLibrary) add(index int) *fakeGPU {
 // node is what discovery reads of the library.
 func (l *fakeLibrary) node() *hardware.Node {
 	node := &hardware.Node{}
-	if l.missing {
+	if l.missing || l.mute {
 		return node
 	}
 	node.GPUDriver = &hardware.GPUDriver{Version: "580.1"}
@@ -192,7 +194,7 @@ func (now) After(time.Duration) <-chan time.Time { return time.After(time.Millis
 // Each line does one thing; the answer is which GPUs are shown, and their problems.
 //
 //	xid GPU CODE | lost GPU | found GPU | remove GPU | add GPU | hot GPU | cool GPU
-//	needs GPU ACTION | library gone | library back | look
+//	needs GPU ACTION | library gone | library mute | library back | look
 func TestProblems(t *testing.T) {
 	datadriven.Walk(t, "testdata/problems", func(t *testing.T, path string) {
 		l := &fakeLibrary{}
@@ -216,7 +218,7 @@ func TestProblems(t *testing.T) {
 
 func (l *fakeLibrary) do(w *Watcher, words []string) error {
 	if words[0] == "library" {
-		l.missing = words[1] == "gone"
+		l.missing, l.mute = words[1] == "gone", words[1] == "mute"
 		return nil
 	}
 	var index, code int

@@ -29,11 +29,12 @@ DURATION ?= 1h
 HISTORIES ?= $(or $(DRAY_METAMORPHIC_HISTORIES),1000)
 SEQUENCES ?= $(or $(DRAY_SEQUENCES),10000)
 LIVES ?= $(or $(DRAY_PREPARING_LIVES),100)
+PEER_SEQUENCES ?= $(or $(DRAY_PEER_SEQUENCES),1000)
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic test-hwsim hwsim-scale hwsim-sequences prepare-lives chaos-scheduler e2e-local local-scale fuzz bench bench-scheduler bench-gate bench-profile clean ci
+.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic test-hwsim test-kubeletplugin hwsim-scale hwsim-sequences prepare-lives peer-sequences chaos-scheduler e2e-local local-scale fuzz bench bench-scheduler bench-gate bench-profile clean ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-23s %s\n", $$1, $$2 }' Makefile
@@ -48,8 +49,9 @@ test: ## Run the tests that do not link k8s.io/kubernetes; needs Go, make and gi
 	@packages=$$($(WITHOUT_KUBERNETES)) && go test $$packages
 
 # Vetting them here would vet thousands of packages of Kubernetes (lint-long does).
+# e2e/driver takes minutes and is in test-kubeletplugin.
 test-long: ## Run the tests that link k8s.io/kubernetes; minutes to compile once
-	@packages=$$($(WITH_KUBERNETES)) && go test -vet=off $$packages
+	@packages=$$($(WITH_KUBERNETES)) && go test -vet=off $$(echo "$$packages" | grep -v '/e2e/driver$$')
 
 # A test binary that links k8s.io/kubernetes is compiled by test-long only.
 test-standalone: ## Build and vet each module without the workspace
@@ -131,6 +133,15 @@ local-scale: ## Run 200 pods with claims on 100 hollow nodes of 8 GPUs; the last
 
 test-hwsim: ## Test simulated hardware, alone and with the allocator and the API's validation
 	@go run ./tools/cmd/counttests -name hwsim -- -vet=off ./hwsim/... ./e2e/machines ./e2e/partitioning
+
+test-kubeletplugin: ## Test the driver: alone, on simulated GPUs, and as a process that is killed, with an API server
+	@go run ./tools/cmd/counttests -name kubeletplugin -- -vet=off -timeout 20m ./kubeletplugin/... ./hwsim/cmd/dray-kubeletplugin-sim/... ./e2e/preparing ./e2e/driver
+
+# Each sequence is some seconds of a node's life, so continuous integration plays few,
+# in test-kubeletplugin.
+peer-sequences: ## Play PEER_SEQUENCES random sequences of the driver and the kubelet's own code; an hour
+	@DRAY_PEER_SEQUENCES=$(PEER_SEQUENCES) go run ./tools/cmd/figure -prefix 'peer: ' -- \
+	go test ./e2e/driver -run '^TestSequencesWithTheKubeletsOwnCode$$' -v -count=1 -vet=off -timeout 0
 
 hwsim-scale: ## Make 5,000 nodes of 8 GPUs with every MIG placement; the last line says what it took
 	@go run ./hwsim/cmd/hwsim-scale

@@ -14,6 +14,7 @@ import (
 // checkpoint and the CDI files stay. The next driver must do what was asked for again,
 // and leave nothing in the end.
 func TestADriverKilledBeforeAnyStepGoesOn(t *testing.T) {
+	t.Parallel()
 	n := newNode(t, "two-gpus")
 	steps := n.path("steps")
 	claim := n.claim("a", "gpu-0-mig-1g10gb-19-6", "gpu-1")

@@ -166,6 +166,12 @@ func (p *process) stop() {
 // eventually asks until the answer is right.
 func (n *node) eventually(what string, ask func() error) {
 	n.t.Helper()
+	n.within(patience, what, ask)
+}
+
+// within is eventually with a patience of its own.
+func (n *node) within(patience time.Duration, what string, ask func() error) {
+	n.t.Helper()
 	deadline := time.Now().Add(patience)
 	for {
 		err := ask()

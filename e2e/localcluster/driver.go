@@ -114,7 +114,7 @@ func driverFlags(ctx context.Context, c *Cluster) ([]string, error) {
 // pollInterval is how often each node's hardware is looked at: as often as on a real
 // node, unless there are so many that looking would keep the process busy.
 func pollInterval(nodes int) time.Duration {
-	const usual, perNode = 500 * time.Millisecond, 25 * time.Millisecond
+	const usual, perNode = 500 * time.Millisecond, 150 * time.Millisecond
 	return max(usual, time.Duration(nodes)*perNode)
 }
 

@@ -49,7 +49,7 @@ func (d *Driver) prepare(ctx context.Context, claim *resourceapi.ResourceClaim) 
 		err = prepareErr
 		for _, device := range prepared {
 			result.Devices = append(result.Devices, kubeletplugin.Device{Requests: []string{device.Request}, PoolName: device.Pool,
-				DeviceName: device.Device, ShareID: device.ShareID, CDIDeviceIDs: device.CDIDeviceIDs, Metadata: d.metadata(device.Device)})
+				DeviceName: device.Device, ShareID: device.ShareID, CDIDeviceIDs: device.CDIDeviceIDs, Metadata: d.metadata(ctx, device.Device)})
 		}
 	}
 	took := d.options.Clock.Now().Sub(begin)
@@ -71,11 +71,23 @@ func (d *Driver) beforePrepare(ctx context.Context, claim *resourceapi.ResourceC
 	return nil
 }
 
-// metadata is what a container can read of its device: what is published of it.
-func (d *Driver) metadata(device string) *kubeletplugin.DeviceMetadata {
-	view, _ := d.current()
+// firstLook is how long a claim that is prepared waits for the first look at the
+// hardware. Pods that have waited for a driver ask as soon as it has registered.
+const firstLook = 10 * time.Second
+
+// metadata is what a container can read of its device: what is published of it. It is
+// written now and not again.
+func (d *Driver) metadata(ctx context.Context, device string) *kubeletplugin.DeviceMetadata {
+	view, changed := d.current()
 	if view == nil {
-		return nil
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		case <-d.options.Clock.After(firstLook):
+		}
+		if view, _ = d.current(); view == nil {
+			return nil
+		}
 	}
 	for i := range view.devices {
 		if view.devices[i].Name != device {

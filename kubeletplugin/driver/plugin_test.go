@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -100,5 +101,43 @@ func TestEachClaimHasItsAnswer(t *testing.T) {
 	taken, err := (*plugin)(d).UnprepareResourceClaims(t.Context(), []kubeletplugin.NamespacedObject{{UID: "a"}, {UID: "nobody"}})
 	if err != nil || len(taken) != 2 || taken["a"] != nil || taken["nobody"] != nil {
 		t.Errorf("claims of which nothing is known: %v, %v", taken, err)
+	}
+}
+
+// waiting is a clock that tells when somebody waits, and ends the wait when it is told.
+type waiting struct {
+	stopped
+	asked chan time.Duration
+	over  chan time.Time
+}
+
+func (c *waiting) After(d time.Duration) <-chan time.Time {
+	c.asked <- d
+	return c.over
+}
+
+// TestMetadataWaitsForTheFirstLook at the hardware, and not for ever.
+func TestMetadataWaitsForTheFirstLook(t *testing.T) {
+	three := int64(3)
+	device := resourceapi.Device{Name: "gpu-0", Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"index": {IntValue: &three}}}
+	for _, isSeen := range []bool{true, false} {
+		clock := &waiting{stopped: stopped{now: noon}, asked: make(chan time.Duration), over: make(chan time.Time, 1)}
+		d := newDriver(t, func(o *Options) { o.Clock = clock })
+		answer := make(chan *kubeletplugin.DeviceMetadata, 1)
+		go func() { answer <- d.metadata(t.Context(), "gpu-0") }()
+		select {
+		case <-answer:
+			t.Fatal("it does not wait")
+		case <-clock.asked:
+		}
+		if isSeen {
+			d.show(newView(nil, nil, []resourceapi.Device{device}, noon))
+		} else {
+			clock.over <- noon
+		}
+		got := <-answer
+		if (got != nil) != isSeen || isSeen && *got.Attributes["index"].IntValue != three {
+			t.Errorf("with hardware that is seen, %v, it is %v", isSeen, got)
+		}
 	}
 }

@@ -51,7 +51,7 @@ func (n *Node) sync(ctx context.Context, p *pod, object *corev1.Pod, gone bool) 
 		return 0, n.terminate(ctx, p, object)
 	}
 	if result := n.admit(ctx, p); !result.Admit {
-		n.recorder.Event(object, corev1.EventTypeWarning, result.Reason, result.Message)
+		n.problem(p, object, result.Reason, result.Message)
 		return 0, n.reject(ctx, p, object, result.Reason, result.Message)
 	}
 	return n.run(ctx, p, object)

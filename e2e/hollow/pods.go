@@ -10,11 +10,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 
 	"github.com/dray-dev/dray/e2e/hollow/shown"
 )
 
-// pod is a pod of the node. Object, gone, admitted and released are guarded by
+// pod is a pod of the node. Object, gone, admitted, refused and released are guarded by
 // Node.mu; the rest belongs to the worker that has the pod, of which there is one at
 // a time.
 type pod struct {
@@ -24,6 +25,8 @@ type pod struct {
 	gone bool
 	// admitted: the node has taken it, and counts it.
 	admitted bool
+	// refused: the node does not take it, and why.
+	refused *lifecycle.PodAdmitResult
 	// released: its resources are unprepared for good.
 	released bool
 

@@ -20,8 +20,8 @@ type DriverOptions struct {
 	// MIG is off, static or dynamic, which it is if empty: how partitions of GPUs are
 	// published.
 	MIG string `json:"mig,omitempty"`
-	// VGPU publishes virtual GPUs where a machine has them.
-	VGPU bool `json:"vgpu,omitempty"`
+	// Evict has the pods of devices that break evicted.
+	Evict bool `json:"evict,omitempty"`
 	// ExtendedResources are those of DeviceClasses, by class.
 	ExtendedResources map[string]string `json:"extendedResources,omitempty"`
 }
@@ -57,8 +57,7 @@ func (o *DriverOptions) publish() publish.Options {
 	drivers := publish.DrayDrivers()
 	drivers.GPU, drivers.AMDGPU = o.name(), o.name()
 	features := publish.DefaultFeaturesOf(publish.NewestMinor)
-	features.CompatibilityGroups = features.CompatibilityGroups || o.VGPU
-	return publish.Options{Drivers: drivers, Simulated: true, MIG: migModes[o.MIG], VGPU: o.VGPU,
+	return publish.Options{Drivers: drivers, Simulated: true, MIG: migModes[o.MIG],
 		ExtendedResources: o.ExtendedResources, Features: features}
 }
 
@@ -105,8 +104,8 @@ func driverFlags(ctx context.Context, c *Cluster) ([]string, error) {
 		"--healthcheck-port=0", "--metrics-port=0",
 		"-v=2",
 	}
-	if c.state.Driver.VGPU {
-		flags = append(flags, "--vgpu")
+	if c.state.Driver.Evict {
+		flags = append(flags, "--evict")
 	}
 	return flags, nil
 }

@@ -37,13 +37,13 @@ func (f *fleetFlags) add(set *pflag.FlagSet) {
 	set.StringArrayVar(&f.capacity, "capacity", nil, "capacity of nodes besides CPUs, memory and pods, or instead of the machine's, `RESOURCE=QUANTITY`: example.com/fpga=2 is what a device plugin would have; can be repeated")
 	set.StringVar(&f.driver.Name, "driver-name", "", "`NAME` of the DRA driver; gpu.dray.dev if it is not given")
 	set.StringVar(&f.driver.MIG, "mig", "", "partitions of NVIDIA GPUs, `off|static|dynamic`: none, those that exist, every placement, which is what it is if not given")
-	set.BoolVar(&f.driver.VGPU, "vgpu", false, "virtual GPUs beside MIG, where a machine hosts some; needs --feature-gates DRADeviceCompatibilityGroups=true")
+	set.BoolVar(&f.driver.Evict, "evict", false, "evict the pods that run on a device that breaks, unless they tolerate its taint")
 	set.StringArrayVar(&f.extended, "extended-resource", nil, "extended resource of a DeviceClass, `CLASS=NAME`; classes have none otherwise; can be repeated")
 }
 
 // driverFlags are those about the driver: where none of them is given, it stays as it
 // was.
-var driverFlags = []string{"driver-name", "mig", "vgpu", "extended-resource"}
+var driverFlags = []string{"driver-name", "mig", "evict", "extended-resource"}
 
 // apply puts what the flags say into the options of the cluster.
 func (f *fleetFlags) apply(options *localcluster.Options) error {

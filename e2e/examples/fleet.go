@@ -1,0 +1,149 @@
+package examples
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/dray-dev/dray/hwsim/fleet"
+	"github.com/dray-dev/dray/hwsim/machine"
+	"github.com/dray-dev/dray/kubeletplugin/publish"
+)
+
+// fabricLabel is what the nodes have that the fabric pool reaches. They are not those
+// of which an example wants all GPUs.
+const fabricLabel = "fabric.dray.dev/id"
+
+// nodes are the machines that the examples need nodes of.
+var nodes = []struct {
+	machine string
+	count   int
+	// plugin is what a device plugin would offer on these nodes, a count each.
+	plugin map[corev1.ResourceName]int64
+	// nics says as what the nodes' network devices are published.
+	nics publish.NICModel
+	// hostsVGPUs publishes the GPUs a second time, under the name of [vgpuDriver], as a
+	// driver would that makes virtual GPUs as well as partitions.
+	hostsVGPUs bool
+}{
+	{machine: "dgx-h100", count: 2},
+	{machine: "hgx-h200", count: 1},
+	{machine: "l40s", count: 1},
+	{machine: "t4", count: 1, plugin: map[corev1.ResourceName]int64{"example.com/inference": 4}},
+	{machine: "rtx-pro-6000-vgpu", count: 1, hostsVGPUs: true},
+	{machine: "mixed", count: 2},
+	{machine: "sriov-nic", count: 1, nics: publish.NICSharedBandwidth},
+	{machine: "fpga", count: 1},
+	{machine: "gb200-nvl72", count: 1},
+}
+
+// pools are the fabric pools, which have no nodes.
+var pools = []string{"fabric-pool"}
+
+// vgpuDriver is a name for what no driver does yet.
+const vgpuDriver = "vgpu.dray.dev"
+
+// Fleet are the nodes that the examples need, with the GPUs that the node driver
+// serves. Their other devices are published by [PublishOthers].
+func Fleet(seed uint64) (fleet.Spec, error) {
+	spec := fleet.Spec{Seed: seed,
+		Labels: map[string]string{fabricLabel: `{{if eq .Machine "t4"}}fabric-pool-0{{end}}`}}
+	for _, of := range nodes {
+		m, err := machine.Load(of.machine)
+		if err != nil {
+			return fleet.Spec{}, err
+		}
+		count := fleet.Count{Machine: m, Count: of.count}
+		for name, amount := range of.plugin {
+			if count.Capacity == nil {
+				count.Capacity = corev1.ResourceList{}
+			}
+			count.Capacity[name] = *resource.NewQuantity(amount, resource.DecimalSI)
+		}
+		spec.Machines = append(spec.Machines, count)
+	}
+	return spec, nil
+}
+
+// PublishOthers publishes the devices of the fleet that have no node driver yet: NICs,
+// FPGAs, compute domains, and those of fabric pools. Pods get them, and are not
+// started. Slices that are there already stay as they are.
+func PublishOthers(ctx context.Context, client kubernetes.Interface, seed uint64) error {
+	options := publish.Options{Simulated: true, NUMANodeList: true, Features: publish.DefaultFeatures()}
+	options.Features.ListAttributes, options.Features.CompatibilityGroups = true, true
+	for _, of := range nodes {
+		options := options
+		options.NICs = of.nics
+		if of.hostsVGPUs {
+			options.Drivers.GPU, options.MIG, options.VGPU = vgpuDriver, publish.MIGDynamic, true
+		}
+		if err := publishOthers(ctx, client, of.machine, of.count, seed, options); err != nil {
+			return err
+		}
+	}
+	for _, pool := range pools {
+		if err := publishOthers(ctx, client, pool, 1, seed, options); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func publishOthers(ctx context.Context, client kubernetes.Interface, name string, count int, seed uint64, options publish.Options) error {
+	m, err := machine.Load(name)
+	if err != nil {
+		return err
+	}
+	made, err := fleet.New(fleet.Spec{Seed: seed, Machines: []fleet.Count{{Machine: m, Count: count}}, Publish: options})
+	if err != nil {
+		return err
+	}
+	for member, err := range made.Members() {
+		if err != nil {
+			return err
+		}
+		var owner []metav1.OwnerReference
+		if member.Node != nil {
+			if owner, err = ownedBy(ctx, client, member.Node.Name); err != nil {
+				return err
+			}
+		}
+		for _, pool := range member.Pools {
+			// The GPUs of nodes have a driver, those of fabric pools have none.
+			if pool.Driver == publish.DrayDrivers().GPU && member.Node != nil {
+				continue
+			}
+			for i := range pool.Slices {
+				slice := pool.Slices[i].DeepCopy()
+				slice.OwnerReferences = owner
+				if err := create(ctx, client, slice); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// ownedBy makes slices go when their node goes.
+func ownedBy(ctx context.Context, client kubernetes.Interface, node string) ([]metav1.OwnerReference, error) {
+	object, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("node %s, whose devices are to be published: %w", node, err)
+	}
+	return []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node, UID: object.UID}}, nil
+}
+
+func create(ctx context.Context, client kubernetes.Interface, slice *resourceapi.ResourceSlice) error {
+	_, err := client.ResourceV1().ResourceSlices().Create(ctx, slice, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("ResourceSlice %s: %w", slice.Name, err)
+	}
+	return nil
+}

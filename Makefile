@@ -31,9 +31,11 @@ SEQUENCES ?= $(or $(DRAY_SEQUENCES),10000)
 LIVES ?= $(or $(DRAY_PREPARING_LIVES),100)
 PEER_SEQUENCES ?= $(or $(DRAY_PEER_SEQUENCES),1000)
 FUZZTIME ?= 10s
+CONTAINER_TOOL ?= docker
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
+.PHONY: programs demo images
 .PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic test-hwsim test-kubeletplugin hwsim-scale hwsim-sequences prepare-lives peer-sequences chaos-scheduler e2e-local local-scale fuzz bench bench-scheduler bench-gate bench-profile clean ci
 
 help: ## Show this list
@@ -149,6 +151,19 @@ hwsim-scale: ## Make 5,000 nodes of 8 GPUs with every MIG placement; the last li
 hwsim-sequences: ## Prepare what the allocator gives out on simulated GPUs, in SEQUENCES histories a machine
 	@DRAY_SEQUENCES=$(SEQUENCES) go run ./tools/cmd/figure -prefix 'sequences: ' -- \
 	go test ./e2e/partitioning -run '^TestWhatTheAllocatorGivesOutTheHardwareAccepts$$' -v -count=1 -timeout 60m
+
+# What the demonstration and the suite run. kubectl is Kubernetes' own.
+programs: ## Build the programs that the demonstration and documents type
+	@echo "building; with empty caches that takes 10 to 16 minutes, seconds afterwards"
+	@go build -ldflags '-s -w' -o bin/ ./e2e/cmd/dray-local ./e2e/cmd/dray-demo ./hwsim/cmd/hwsim k8s.io/kubernetes/cmd/kubectl
+
+demo: programs ## Show everything on a local cluster of simulated machines: ONLY=example
+	@bin/dray-demo $(if $(ONLY),--only $(ONLY))
+
+images: ## Build container images of the scheduler and the simulated driver: CONTAINER_TOOL
+	@go build -ldflags '-s -w' -o build/images/ ./scheduler/cmd/dray-scheduler ./hwsim/cmd/dray-kubeletplugin-sim
+	@set -e; for program in dray-scheduler dray-kubeletplugin-sim; do \
+	$(CONTAINER_TOOL) build --quiet --tag dray-dev/$$program:latest --build-arg PROGRAM=$$program -f deploy/images/Dockerfile build/images; done
 
 prepare-lives: ## Let claims come and go on simulated nodes, with kills and reboots, in LIVES lives
 	@DRAY_PREPARING_LIVES=$(LIVES) go run ./tools/cmd/figure -prefix 'lives: ' -- \

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestOnlyExamplesThatThereAreCanBeChosen(t *testing.T) {
+	some, err := chosen(options{repository: "../../..", only: []string{"taints", "cel-selection"}})
+	if err != nil || len(some) != 2 || some[0].Name != "taints" || some[1].Name != "cel-selection" {
+		t.Errorf("chosen are %v, error %v; want taints and cel-selection", some, err)
+	}
+	if _, err := chosen(options{repository: "../../..", only: []string{"taint"}}); err == nil || !strings.Contains(err.Error(), "--only taint: there is no such folder") {
+		t.Errorf("error %v, want one that names the flag", err)
+	}
+}
+
+// A folder is emptied only if it was a cluster's.
+func TestAFolderOfSomebodyElseIsNotEmptied(t *testing.T) {
+	dir := t.TempDir()
+	letter := filepath.Join(dir, "letter")
+	if err := os.WriteFile(letter, []byte("dear"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := empty(dir); err == nil || !strings.Contains(err.Error(), "not the folder of a cluster") {
+		t.Errorf("error %v, want one that says whose folder it is not", err)
+	}
+	if _, err := os.Stat(letter); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, marker), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := empty(dir); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the cluster's folder is still there: %v", err)
+	}
+	if err := empty(filepath.Join(dir, "new")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheProgramsThatReadersTypeMustBeThere(t *testing.T) {
+	_, err := newShell(options{binaries: t.TempDir(), repository: "."}, "kubeconfig", "dir")
+	if err == nil || !strings.Contains(err.Error(), "make demo builds it") {
+		t.Errorf("error %v, want one that says how to build them", err)
+	}
+}

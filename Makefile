@@ -141,7 +141,7 @@ test-kubeletplugin: ## Test the driver: alone, on simulated GPUs, and as a proce
 
 # Each sequence is some seconds of a node's life, so continuous integration plays few,
 # in test-kubeletplugin.
-peer-sequences: ## Play PEER_SEQUENCES random sequences of the driver and the kubelet's own code; an hour
+peer-sequences: ## Play PEER_SEQUENCES random sequences of the driver and the kubelet's own code, for hours
 	@DRAY_PEER_SEQUENCES=$(PEER_SEQUENCES) go run ./tools/cmd/figure -prefix 'peer: ' -- \
 	go test ./e2e/driver -run '^TestSequencesWithTheKubeletsOwnCode$$' -v -count=1 -vet=off -timeout 0
 

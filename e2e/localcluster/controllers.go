@@ -12,6 +12,9 @@ func DefaultControllers() []string {
 		"garbage-collector-controller", "namespace-controller",
 		"serviceaccount-controller", "serviceaccount-token-controller", "root-ca-certificate-publisher-controller",
 		"deployment-controller", "replicaset-controller", "daemonset-controller", "job-controller",
+		// Without it a PodGroup, which a Job makes where GenericWorkload is on, is never
+		// gone, nor is its namespace.
+		"podgroup-protection-controller",
 	}
 }
 

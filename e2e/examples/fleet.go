@@ -46,8 +46,12 @@ var nodes = []struct {
 // pools are the fabric pools, which have no nodes.
 var pools = []string{"fabric-pool"}
 
-// vgpuDriver is a name for what no driver does yet.
-const vgpuDriver = "vgpu.dray.dev"
+// Names for what no driver does yet. Expressions of classes and claims ask all devices
+// of a driver for the same attributes, so devices with others have another driver.
+const (
+	vgpuDriver = "vgpu.dray.dev"
+	portDriver = "ports.dray.dev"
+)
 
 // Fleet are the nodes that the examples need, with the GPUs that the node driver
 // serves. Their other devices are published by [PublishOthers].
@@ -80,6 +84,9 @@ func PublishOthers(ctx context.Context, client kubernetes.Interface, seed uint64
 	for _, of := range nodes {
 		options := options
 		options.NICs = of.nics
+		if of.nics == publish.NICSharedBandwidth {
+			options.Drivers.NIC = portDriver
+		}
 		if of.hostsVGPUs {
 			options.Drivers.GPU, options.MIG, options.VGPU = vgpuDriver, publish.MIGDynamic, true
 		}

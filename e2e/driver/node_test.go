@@ -31,8 +31,10 @@ import (
 
 const driverName = "gpu.dray.dev"
 
-// patience is how long something may take that happens at once on an idle machine.
-const patience = 20 * time.Second
+// patience is how long something may take. Most happens at once on an idle machine; slices
+// that a kubelet wipes at its start are written again after half a minute, which is how
+// long upstream's controller trusts what it has written itself.
+const patience = 2 * time.Minute
 
 // pollTime is the pause between two looks.
 const pollTime = 20 * time.Millisecond

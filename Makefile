@@ -169,8 +169,10 @@ prepare-lives: ## Let claims come and go on simulated nodes, with kills and rebo
 	@DRAY_PREPARING_LIVES=$(LIVES) go run ./tools/cmd/figure -prefix 'lives: ' -- \
 	go test ./e2e/preparing -run '^TestLivesOfANode$$' -v -count=1 -timeout 60m
 
+# To look for a target is to link the package's tests, so none may be where that
+# means all of Kubernetes.
 fuzz: ## Run every native fuzz target for FUZZTIME, by default 10s
-	@go run ./tools/cmd/fuzz -fuzztime $(FUZZTIME) $(PACKAGES)
+	@packages=$$($(WITHOUT_KUBERNETES)) && go run ./tools/cmd/fuzz -fuzztime $(FUZZTIME) $$packages
 
 bench: ## Measure the allocator beside upstream's, under 10 minutes; tables last
 	@go run ./bench/cmd/draybench -out build/bench/results.txt $(if $(BENCH),-run '$(BENCH)')

@@ -127,7 +127,7 @@ chaos-scheduler: ## Kill the scheduler between its calls to a real API server: S
 # What is left of failures is in build/e2e-failures.
 e2e-local: ## Try what Dray promises on a local cluster; the last line says how many promises hold
 	@go build -ldflags '-s -w' -o bin/dray-local ./e2e/cmd/dray-local
-	@go run ./tools/cmd/counttests -name 'e2e local' -- -count=1 -timeout 20m ./e2e/suite -args -dray-local=$(CURDIR)/bin/dray-local -keep=$(CURDIR)/build/e2e-failures
+	@go run ./tools/cmd/counttests -name 'e2e local' -whole -- -count=1 -timeout 20m ./e2e/suite -args -dray-local=$(CURDIR)/bin/dray-local -keep=$(CURDIR)/build/e2e-failures
 
 local-scale: ## Run 200 pods with claims on 100 hollow nodes of 8 GPUs; the last line says what it took
 	@go build -ldflags '-s -w' -o bin/dray-local ./e2e/cmd/dray-local

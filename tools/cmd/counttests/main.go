@@ -4,8 +4,8 @@
 //
 //	hwsim: 412 passed, 0 failed
 //
-// Subtests count as their parents do. What failed is printed with its output, and the
-// exit code is 1 then. A package that does not compile counts as one that failed, and
+// Subtests count as their parents do; with -whole, tests alone count, where subtests are
+// their parts. What failed is printed with its output, and the exit code is 1 then. A package that does not compile counts as one that failed, and
 // to run no test at all is an error.
 package main
 
@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/dray-dev/dray/tools/stream"
 )
@@ -26,6 +27,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("counttests", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	name := flags.String("name", "", "what the last line begins with")
+	whole := flags.Bool("whole", false, "count tests, and not their subtests")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -34,7 +36,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	var c counts
 	readErr, runErr := stream.Command("go", append([]string{"test", "-json"}, flags.Args()...), stderr, func(output io.Reader) (err error) {
-		c, err = count(output, stdout)
+		c, err = count(output, stdout, *whole)
 		return err
 	})
 	if readErr != nil {
@@ -62,9 +64,9 @@ type event struct {
 	Elapsed                       float64
 }
 
-// count counts the tests of go test's events. It prints a line for each package, and
-// what the tests said that failed.
-func count(events io.Reader, w io.Writer) (counts, error) {
+// count counts the tests of go test's events, with their subtests unless whole is true. It
+// prints a line for each package, and what the tests said that failed.
+func count(events io.Reader, w io.Writer, whole bool) (counts, error) {
 	var c counts
 	said := map[[2]string]string{} // by package and test
 	failedIn := map[string]int{}
@@ -88,6 +90,8 @@ func count(events io.Reader, w io.Writer) (counts, error) {
 		default:
 			continue
 		}
+		// A test fails if a part of it does.
+		part := whole && strings.Contains(e.Test, "/")
 		switch {
 		case e.Test == "" && e.Action == "fail" && failedIn[e.Package] == 0: // it did not compile, or crashed
 			c.failed++
@@ -95,8 +99,10 @@ func count(events io.Reader, w io.Writer) (counts, error) {
 			fmt.Fprintf(w, "FAIL %s\n", e.Package)
 		case e.Test == "":
 			fmt.Fprintf(w, "%-4s %s (%.1f s)\n", e.Action, e.Package, e.Elapsed)
-		case e.Action == "pass":
+		case e.Action == "pass" && !part:
 			c.passed++
+		case e.Action == "fail" && part:
+			fmt.Fprint(w, said[key])
 		case e.Action == "fail":
 			c.failed++
 			failedIn[e.Package]++

@@ -25,7 +25,7 @@ const events = `
 
 func TestEventsAreCounted(t *testing.T) {
 	var out strings.Builder
-	c, err := count(strings.NewReader(events), &out)
+	c, err := count(strings.NewReader(events), &out, false)
 	if err != nil || c != (counts{2, 3}) {
 		t.Errorf("%+v, error %v", c, err)
 	}
@@ -35,8 +35,32 @@ func TestEventsAreCounted(t *testing.T) {
 	}
 }
 
+const eventsOfParts = `
+{"Action":"pass","Package":"p","Test":"TestA/sub"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestB/sub","Output":"because\n"}
+{"Action":"fail","Package":"p","Test":"TestB/sub"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"in all\n"}
+{"Action":"fail","Package":"p","Test":"TestB"}
+{"Action":"fail","Package":"p","Elapsed":1}
+{"Action":"fail","Package":"q","Elapsed":2}
+`
+
+// The second package has crashed before a test of it ended.
+func TestASubtestIsAPartOfItsTestWhereThoseCount(t *testing.T) {
+	var out strings.Builder
+	c, err := count(strings.NewReader(eventsOfParts), &out, true)
+	if err != nil || c != (counts{1, 2}) {
+		t.Errorf("%+v, error %v", c, err)
+	}
+	want := "because\nin all\nfail p (1.0 s)\nFAIL q\n"
+	if out.String() != want {
+		t.Errorf("printed\n%s\nnot\n%s", out.String(), want)
+	}
+}
+
 func TestWhatIsNoEventIsAnError(t *testing.T) {
-	if _, err := count(strings.NewReader("go: no such tool"), &strings.Builder{}); err == nil {
+	if _, err := count(strings.NewReader("go: no such tool"), &strings.Builder{}, false); err == nil {
 		t.Error("no error")
 	}
 }

@@ -45,9 +45,9 @@ build: ## Compile every package of every module
 	go build $(PACKAGES)
 
 # The go command caches a test by the files that it reads in its own module, but
-# repolint reads them all: it always runs.
+# repolint reads them all and the examples are in deploy: these always run.
 test: ## Run the tests that do not link k8s.io/kubernetes; needs Go, make and git
-	go test -count=1 ./tools/repolint
+	go test -count=1 ./tools/repolint ./e2e/examples
 	@packages=$$($(WITHOUT_KUBERNETES)) && go test $$packages
 
 # Vetting them here would vet thousands of packages of Kubernetes (lint-long does).

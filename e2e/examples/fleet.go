@@ -79,6 +79,23 @@ func Fleet(seed uint64) (fleet.Spec, error) {
 // FPGAs, compute domains, and those of fabric pools. Pods get them, and are not
 // started. Slices that are there already stay as they are.
 func PublishOthers(ctx context.Context, client kubernetes.Interface, seed uint64) error {
+	owners := map[string][]metav1.OwnerReference{}
+	return others(seed, func(node string, slice *resourceapi.ResourceSlice) error {
+		if _, ok := owners[node]; !ok && node != "" {
+			owner, err := ownedBy(ctx, client, node)
+			if err != nil {
+				return err
+			}
+			owners[node] = owner
+		}
+		slice.OwnerReferences = owners[node]
+		return create(ctx, client, slice)
+	})
+}
+
+// others calls each with the slices of devices without a node driver, and with the node
+// that they are of, or "".
+func others(seed uint64, each func(node string, slice *resourceapi.ResourceSlice) error) error {
 	options := publish.Options{Simulated: true, NUMANodeList: true, Features: publish.DefaultFeatures()}
 	options.Features.ListAttributes, options.Features.CompatibilityGroups = true, true
 	for _, of := range nodes {
@@ -90,19 +107,19 @@ func PublishOthers(ctx context.Context, client kubernetes.Interface, seed uint64
 		if of.hostsVGPUs {
 			options.Drivers.GPU, options.MIG, options.VGPU = vgpuDriver, publish.MIGDynamic, true
 		}
-		if err := publishOthers(ctx, client, of.machine, of.count, seed, options); err != nil {
+		if err := othersOf(of.machine, of.count, seed, options, each); err != nil {
 			return err
 		}
 	}
 	for _, pool := range pools {
-		if err := publishOthers(ctx, client, pool, 1, seed, options); err != nil {
+		if err := othersOf(pool, 1, seed, options, each); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func publishOthers(ctx context.Context, client kubernetes.Interface, name string, count int, seed uint64, options publish.Options) error {
+func othersOf(name string, count int, seed uint64, options publish.Options, each func(node string, slice *resourceapi.ResourceSlice) error) error {
 	m, err := machine.Load(name)
 	if err != nil {
 		return err
@@ -115,11 +132,9 @@ func publishOthers(ctx context.Context, client kubernetes.Interface, name string
 		if err != nil {
 			return err
 		}
-		var owner []metav1.OwnerReference
+		node := ""
 		if member.Node != nil {
-			if owner, err = ownedBy(ctx, client, member.Node.Name); err != nil {
-				return err
-			}
+			node = member.Node.Name
 		}
 		for _, pool := range member.Pools {
 			// The GPUs of nodes have a driver, those of fabric pools have none.
@@ -127,9 +142,7 @@ func publishOthers(ctx context.Context, client kubernetes.Interface, name string
 				continue
 			}
 			for i := range pool.Slices {
-				slice := pool.Slices[i].DeepCopy()
-				slice.OwnerReferences = owner
-				if err := create(ctx, client, slice); err != nil {
+				if err := each(node, pool.Slices[i].DeepCopy()); err != nil {
 					return err
 				}
 			}

@@ -18,11 +18,10 @@ import (
 // notObjects are files that are no manifests.
 var notObjects = map[string]bool{"../../deploy/scheduler/config.yaml": true}
 
-// A misspelt field is dropped by an API server that is asked nicely, and does nothing.
-func TestManifestsHaveNoFieldThatTheAPIDoesNotKnow(t *testing.T) {
-	strict := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, json.SerializerOptions{Yaml: true, Strict: true})
-	count := 0
-	err := filepath.WalkDir("../../deploy", func(path string, entry fs.DirEntry, err error) error {
+// eachDocument calls do with each document of the manifests in a folder and those below.
+func eachDocument(t *testing.T, folder string, do func(path string, document []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".yaml" || notObjects[path] {
 			return err
 		}
@@ -41,17 +40,26 @@ func TestManifestsHaveNoFieldThatTheAPIDoesNotKnow(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			count++
-			if _, _, err := strict.Decode(buffer[:n], nil, nil); err != nil && !runtime.IsMissingKind(err) {
-				t.Errorf("%s: %v", path, err)
-			} else if err != nil && len(bytes.TrimSpace(buffer[:n])) > 0 {
-				t.Errorf("%s: a document without a kind: %v", path, err)
-			}
+			do(path, buffer[:n])
 		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A misspelt field is dropped by an API server that is asked nicely, and does nothing.
+func TestManifestsHaveNoFieldThatTheAPIDoesNotKnow(t *testing.T) {
+	strict := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, json.SerializerOptions{Yaml: true, Strict: true})
+	count := 0
+	eachDocument(t, "../../deploy", func(path string, document []byte) {
+		count++
+		if _, _, err := strict.Decode(document, nil, nil); err != nil && !runtime.IsMissingKind(err) {
+			t.Errorf("%s: %v", path, err)
+		} else if err != nil && len(bytes.TrimSpace(document)) > 0 {
+			t.Errorf("%s: a document without a kind: %v", path, err)
+		}
+	})
 	if count < 50 {
 		t.Errorf("%d documents were looked at: the folder is not read", count)
 	}

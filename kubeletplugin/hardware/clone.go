@@ -50,6 +50,7 @@ func (g *GPU) detach() {
 	if g.VGPU = clonePointer(g.VGPU); g.VGPU != nil {
 		g.VGPU.Types = slices.Clone(g.VGPU.Types)
 	}
+	g.Unread = slices.Clone(g.Unread)
 }
 
 func cloneEach[E any](list []E, detach func(*E)) []E {

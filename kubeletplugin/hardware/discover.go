@@ -20,7 +20,8 @@ import (
 //   - FPGA cards of Intel's DFL and of AMD's XRT and AMI drivers.
 //
 // One broken device does not hide the others: it is left out, and the error is
-// all the DeviceErrors, joined, beside a Node that a driver can go on with. A
+// all the DeviceErrors, joined, beside a Node that a driver can go on with. An NVIDIA
+// GPU that says which one it is stays, with what the library told of it (GPU.Unread). A
 // file that is there and cannot be read is such an error as well, with the file
 // as its Field, even where the device can do without it. The Node is nil only if
 // the PCI bus cannot be read at all. It is valid in the sense of Validate

@@ -81,6 +81,9 @@ func (d *discovery) major(driver string) (number int, ok bool) {
 	return 0, false
 }
 
+// gpu reads one GPU. An error is about a GPU that cannot be told from others, so that it
+// cannot be one of the Node's. What else the library does not tell is reported, and its
+// names are Unread.
 func (d *discovery) gpu(library GPULibrary, index int) (GPU, error) {
 	device, err := library.DeviceByIndex(index)
 	if err != nil {
@@ -95,47 +98,29 @@ func (d *discovery) gpu(library GPULibrary, index int) (GPU, error) {
 		return GPU{}, fmt.Errorf("%s: %w", address, err)
 	}
 	gpu := GPU{PCIFunction: function}
-	if err := gpu.identify(device); err != nil {
+	if gpu.UUID, err = device.UUID(); err != nil {
 		return GPU{}, fmt.Errorf("%s: %w", address, err)
 	}
-	if gpu.MIG, err = readMIG(device); err != nil {
-		return GPU{}, fmt.Errorf("%s: MIG: %w", address, err)
+	if gpu.Minor, err = device.MinorNumber(); err != nil {
+		return GPU{}, fmt.Errorf("%s: %w", address, err)
 	}
-	if gpu.VGPU, err = readVGPU(device); err != nil {
-		return GPU{}, fmt.Errorf("%s: virtual GPUs: %w", address, err)
+	for i := range gpuParts {
+		part := &gpuParts[i]
+		err := unlessNotSupported(part.read(&gpu, device))
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, ErrGPULost) {
+			return GPU{}, fmt.Errorf("%s: %s: %w", address, part.name, err)
+		}
+		gpu.Unread = append(gpu.Unread, part.name)
+		d.report(at("gpu", address), part.name, err)
+	}
+	// Types of virtual GPUs name MIG profiles, so without those they say nothing.
+	if slices.Contains(gpu.Unread, UnreadMIG) && gpu.VGPU != nil {
+		gpu.VGPU, gpu.Unread = nil, append(gpu.Unread, unreadVGPU)
 	}
 	return gpu, nil
-}
-
-// identify asks the library who the GPU is.
-func (g *GPU) identify(device GPUDevice) error {
-	var errs []error
-	text := func(ask func() (string, error)) string {
-		answer, err := ask()
-		errs = append(errs, err)
-		return answer
-	}
-	g.UUID = text(device.UUID)
-	g.ProductName = text(device.Name)
-	g.Brand = text(device.Brand)
-	g.Architecture = text(device.Architecture)
-	major, minor, err := device.ComputeCapability()
-	errs = append(errs, err)
-	g.ComputeCapability = fmt.Sprintf("%d.%d", major, minor)
-	g.Minor, err = device.MinorNumber()
-	errs = append(errs, err)
-	g.MemoryBytes, err = device.MemoryBytes()
-	errs = append(errs, err)
-	g.AddressingMode, err = device.AddressingMode()
-	errs = append(errs, unlessNotSupported(err))
-	g.ModuleID, err = device.ModuleID()
-	errs = append(errs, unlessNotSupported(err))
-	fabric, err := device.Fabric()
-	errs = append(errs, unlessNotSupported(err))
-	if err == nil {
-		g.Fabric = &fabric
-	}
-	return errors.Join(errs...)
 }
 
 // unlessNotSupported is nil for what a GPU need not have.
@@ -144,18 +129,4 @@ func unlessNotSupported(err error) error {
 		return nil
 	}
 	return err
-}
-
-func readVGPU(device GPUDevice) (*VGPU, error) {
-	types, err := device.SupportedVGPUTypes()
-	if err != nil {
-		return nil, unlessNotSupported(err)
-	}
-	mixed, err := device.MixedSizeVGPUs()
-	if unlessNotSupported(err) != nil {
-		return nil, err
-	}
-	types = slices.Clone(types)
-	slices.SortFunc(types, func(a, b VGPUType) int { return a.ID - b.ID })
-	return &VGPU{MixedSize: mixed, Types: types}, nil
 }

@@ -12,8 +12,8 @@ type fewGPUs struct {
 	init      error
 	inits     int
 	lost      map[hardware.PCIAddress]error
-	// fails has the calls about instances that fail, by name, of the instance with ID 8
-	// where they are about one.
+	// fails has calls about a GPU that fail, by name; those about instances fail for the
+	// instance with ID 8.
 	fails map[string]error
 }
 
@@ -44,21 +44,36 @@ func (g *oneGPU) UUID() (string, error) {
 	a := g.library.addresses[g.index]
 	return "GPU-" + a.String(), g.library.lost[a]
 }
-func (g *oneGPU) Name() (string, error)                { return "NVIDIA A100-SXM4-40GB", nil }
-func (g *oneGPU) Brand() (string, error)               { return "Nvidia", nil }
-func (g *oneGPU) Architecture() (string, error)        { return "Ampere", nil }
-func (g *oneGPU) ComputeCapability() (int, int, error) { return 8, 0, nil }
-func (g *oneGPU) MinorNumber() (int, error)            { return g.index, nil }
-func (g *oneGPU) MemoryBytes() (uint64, error)         { return 40 << 30, nil }
-func (g *oneGPU) AddressingMode() (string, error)      { return "", hardware.ErrGPUNotSupported }
-func (g *oneGPU) ModuleID() (int, error)               { return 0, hardware.ErrGPUNotSupported }
-func (g *oneGPU) Fabric() (hardware.GPUFabric, error) {
-	return hardware.GPUFabric{}, hardware.ErrGPUNotSupported
+func (g *oneGPU) Name() (string, error)         { return "NVIDIA A100-SXM4-40GB", g.library.fails["Name"] }
+func (g *oneGPU) Brand() (string, error)        { return "Nvidia", g.library.fails["Brand"] }
+func (g *oneGPU) Architecture() (string, error) { return "Ampere", g.library.fails["Architecture"] }
+func (g *oneGPU) ComputeCapability() (int, int, error) {
+	return 8, 0, g.library.fails["ComputeCapability"]
 }
-func (g *oneGPU) MIGMode() (bool, bool, error)  { return true, true, nil }
-func (g *oneGPU) MixedSizeVGPUs() (bool, error) { return false, hardware.ErrGPUNotSupported }
+func (g *oneGPU) MinorNumber() (int, error)    { return g.index, g.library.fails["MinorNumber"] }
+func (g *oneGPU) MemoryBytes() (uint64, error) { return 40 << 30, g.library.fails["MemoryBytes"] }
+func (g *oneGPU) AddressingMode() (string, error) {
+	return "", g.or("AddressingMode", hardware.ErrGPUNotSupported)
+}
+func (g *oneGPU) ModuleID() (int, error) { return 0, g.or("ModuleID", hardware.ErrGPUNotSupported) }
+func (g *oneGPU) Fabric() (hardware.GPUFabric, error) {
+	return hardware.GPUFabric{}, g.or("Fabric", hardware.ErrGPUNotSupported)
+}
+func (g *oneGPU) MIGMode() (bool, bool, error) { return true, true, g.library.fails["MIGMode"] }
+func (g *oneGPU) MixedSizeVGPUs() (bool, error) {
+	return false, g.or("MixedSizeVGPUs", hardware.ErrGPUNotSupported)
+}
+
+// or is the error of a call that fails, or else another.
+func (g *oneGPU) or(call string, err error) error {
+	if fails := g.library.fails[call]; fails != nil {
+		return fails
+	}
+	return err
+}
+
 func (g *oneGPU) SupportedVGPUTypes() ([]hardware.VGPUType, error) {
-	return []hardware.VGPUType{{ID: 2, MIGProfileID: -1}, {ID: 1, MIGProfileID: -1}}, nil
+	return []hardware.VGPUType{{ID: 2, MIGProfileID: 19}, {ID: 1, MIGProfileID: -1}}, g.library.fails["SupportedVGPUTypes"]
 }
 
 func (g *oneGPU) GPUInstanceProfile(kind hardware.GPUInstanceProfileKind) (hardware.MIGProfile, error) {

@@ -29,6 +29,7 @@
 //	discover*.go   the interfaces → Node: discover.go has the order, the others
 //	               one source each; pciids.go and cpulist.go read formats
 //	validate*.go   the invariants of a Node; deviceerror.go names what breaks one
+//	gpuparts.go    what the library tells of a GPU, and what it does not
 //	clone.go       copies
 //
 // A Node is data: it may be compared with ==-like tools (go-cmp), copied by

@@ -24,6 +24,10 @@ type GPU struct {
 	MIG *MIG
 	// VGPU is nil where the driver does not host virtual GPUs.
 	VGPU *VGPU
+	// Unread names what the library did not tell though it should have, as "memory" and
+	// UnreadMIG, in the order in which it is asked; nil if it told all. The fields are
+	// zero.
+	Unread []string
 }
 
 // GPUFabric is the NVLink domain that a GPU is in.

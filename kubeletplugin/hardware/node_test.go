@@ -38,7 +38,7 @@ func fullNode() *hardware.Node {
 					{Name: "2g.10gb", Kind: hardware.GPUInstance2Slice, ID: 14, Placements: []hardware.Placement{{Start: 0, Size: 2}}}},
 				Instances: []hardware.GPUInstanceState{{ID: 3, ProfileID: 19, Placement: hardware.Placement{Start: 0, Size: 1},
 					ComputeInstances: []hardware.ComputeInstanceState{{UUID: "MIG-1"}}}}},
-			VGPU: &hardware.VGPU{Types: []hardware.VGPUType{{ID: 1, Name: "A100-4C", MIGProfileID: 19}}},
+			VGPU: &hardware.VGPU{Types: []hardware.VGPUType{{ID: 1, Name: "A100-4C", MIGProfileID: 19}}}, Unread: []string{"fabric"},
 		}},
 		AMDGPUs: []hardware.AMDGPU{{PCIFunction: function("0000:17:00.0"), Render: 128,
 			Modes: []hardware.AMDPartitionMode{{Compute: "SPX", Memory: "NPS1", Partitions: 1}}}},

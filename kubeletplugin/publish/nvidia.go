@@ -134,15 +134,21 @@ func (p *Publisher) gpuDevices(model *gpuModel, gpu *hardware.GPU, node *hardwar
 func (p *Publisher) gpuAttributes(model *gpuModel, gpu *hardware.GPU, node *hardware.Node) attributes {
 	first := model.gpu // its strings, so that equal values are one
 	a := make(attributes, 16)
-	a["productName"] = resourceapi.DeviceAttribute{StringValue: &first.ProductName}
-	a["brand"] = resourceapi.DeviceAttribute{StringValue: &first.Brand}
-	a["architecture"] = resourceapi.DeviceAttribute{StringValue: &first.Architecture}
-	a["cudaComputeCapability"] = resourceapi.DeviceAttribute{VersionValue: &model.computeCapability}
+	for _, said := range []struct {
+		name resourceapi.QualifiedName
+		text *string
+	}{
+		{"productName", &first.ProductName}, {"brand", &first.Brand}, {"architecture", &first.Architecture}, {"addressingMode", &first.AddressingMode},
+	} {
+		if *said.text != "" { // the library may not have told it
+			a[said.name] = resourceapi.DeviceAttribute{StringValue: said.text}
+		}
+	}
+	if model.computeCapability != "" {
+		a["cudaComputeCapability"] = resourceapi.DeviceAttribute{VersionValue: &model.computeCapability}
+	}
 	a["driverVersion"] = resourceapi.DeviceAttribute{VersionValue: &model.driver}
 	a["cudaDriverVersion"] = resourceapi.DeviceAttribute{VersionValue: &model.cuda}
-	if first.AddressingMode != "" {
-		a["addressingMode"] = resourceapi.DeviceAttribute{StringValue: &first.AddressingMode}
-	}
 	p.topology(a, &gpu.PCIFunction, node)
 	return p.mark(a)
 }
@@ -194,7 +200,10 @@ func (p *Publisher) model(gpu *hardware.GPU, driver *hardware.GPUDriver) (*gpuMo
 }
 
 func (p *Publisher) newModel(gpu *hardware.GPU, driver *hardware.GPUDriver) (*gpuModel, error) {
-	m := &gpuModel{gpu: copyOfModel(gpu), byMinor: map[int]*gpuNames{}, full: capacities{"memory": bytes(gpu.MemoryBytes)}}
+	m := &gpuModel{gpu: copyOfModel(gpu), byMinor: map[int]*gpuNames{}, full: capacities{}}
+	if gpu.MemoryBytes > 0 {
+		m.full["memory"] = bytes(gpu.MemoryBytes)
+	}
 	for _, v := range []struct {
 		field, version string
 		into           *string
@@ -203,6 +212,9 @@ func (p *Publisher) newModel(gpu *hardware.GPU, driver *hardware.GPUDriver) (*gp
 		{"driverVersion", driver.Version, &m.driver},
 		{"cudaDriverVersion", fmt.Sprintf("%d.%d", driver.CUDAVersion/1000, driver.CUDAVersion%1000/10), &m.cuda},
 	} {
+		if v.version == "" && v.into == &m.computeCapability {
+			continue // the library has not told it
+		}
 		var err error
 		if *v.into, err = version(v.version); err != nil {
 			return nil, fieldError(fullName(gpu.Minor), "attributes["+v.field+"]", "%w", err)

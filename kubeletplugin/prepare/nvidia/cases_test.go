@@ -27,6 +27,7 @@ import (
 //	mode gpu=<minor> on|off               an administrator switches MIG mode
 //	destroy gpu=<minor>                   an administrator destroys all partitions of a GPU
 //	lose gpu=<minor>                      the GPU falls off the bus
+//	unread gpu=<minor> [off]              the library does not tell what partitions it has
 //	gpus, files, foreign                  print what there is
 func TestCases(t *testing.T) {
 	datadriven.Walk(t, "testdata/cases", func(t *testing.T, path string) {
@@ -96,6 +97,8 @@ func (w *world) administrator(t *testing.T, d *datadriven.TestData) string {
 			gpu.MIG.Instances = nil
 		case "lose":
 			m.lost[gpu.UUID] = true
+		case "unread":
+			m.unread[gpu.UUID] = !d.HasArg("off")
 		default:
 			d.Fatalf(t, "unknown command %s", d.Cmd)
 		}

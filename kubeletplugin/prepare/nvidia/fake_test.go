@@ -26,6 +26,8 @@ type machine struct {
 	// modes are compute modes by UUID.
 	modes map[string]hardware.ComputeMode
 	lost  map[string]bool
+	// unread are GPUs of whose partitions nothing can be read.
+	unread map[string]bool
 	// fail, if set, is asked before each call that can fail.
 	fail func(call string) error
 	// open counts Init without Shutdown.
@@ -55,7 +57,18 @@ func readNode(t testing.TB, name string) *hardware.Node {
 }
 
 func newMachine(node *hardware.Node) *machine {
-	return &machine{node: node, modes: map[string]hardware.ComputeMode{}, lost: map[string]bool{}}
+	return &machine{node: node, modes: map[string]hardware.ComputeMode{}, lost: map[string]bool{}, unread: map[string]bool{}}
+}
+
+// discovered is the node as discovery would find it.
+func (m *machine) discovered() *hardware.Node {
+	node := m.look()
+	for i := range node.GPUs {
+		if gpu := &node.GPUs[i]; m.unread[gpu.UUID] {
+			gpu.MIG, gpu.VGPU, gpu.Unread = nil, nil, []string{hardware.UnreadMIG}
+		}
+	}
+	return node
 }
 
 // look is the node as it is.

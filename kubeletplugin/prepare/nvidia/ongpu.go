@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 	"github.com/dray-dev/dray/kubeletplugin/prepare"
@@ -32,11 +33,27 @@ func match(device string, kind publish.NVIDIAKind) (lock string, ok bool) {
 var errNoDevice = errors.New("there is no such device on this node now")
 
 func find(request *prepare.Request) (publish.NVIDIADevice, error) {
+	if err := isReadable(request); err != nil {
+		return publish.NVIDIADevice{}, err
+	}
 	found, ok := publish.FindNVIDIA(request.Node, request.Device)
 	if !ok || found.VGPU != nil { // no kind prepares virtual GPUs
 		return found, errNoDevice
 	}
 	return found, nil
+}
+
+// isReadable is an error if nobody knows what partitions the device's GPU has: there
+// may be some in the way that this driver did not make.
+func isReadable(request *prepare.Request) error {
+	name, _, _ := publish.NVIDIAName(request.Device)
+	for i := range request.Node.GPUs {
+		gpu := &request.Node.GPUs[i]
+		if publish.NVIDIAGPUName(gpu.Minor) == name && slices.Contains(gpu.Unread, hardware.UnreadMIG) {
+			return fmt.Errorf("GPU %s: what partitions it has cannot be read now: %w", gpu.UUID, hardware.ErrGPUUnknown)
+		}
+	}
+	return nil
 }
 
 // with does something with a GPU while the library is in use.

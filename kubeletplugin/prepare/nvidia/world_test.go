@@ -54,7 +54,7 @@ func (w *world) process() *prepare.Preparer {
 		options.Wait = func(context.Context, time.Duration) error { return nil }
 	}
 	p, err := prepare.New(prepare.Options{Driver: "gpu.dray.dev", Pool: "node-1", Kinds: nvidia.Kinds(options), Store: w.store(), CDI: files,
-		BootID: fmt.Sprintf("boot-%d", w.boot), Hardware: func(context.Context) (*hardware.Node, error) { return w.machine.look(), nil }})
+		BootID: fmt.Sprintf("boot-%d", w.boot), Hardware: func(context.Context) (*hardware.Node, error) { return w.machine.discovered(), nil }})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -22,8 +22,9 @@ type view struct {
 	problems []watch.Problem
 	// devices are those of this driver, whether they are published or withdrawn.
 	devices []resourceapi.Device
-	// unhealthy are messages about devices that cannot be relied on, by name.
-	unhealthy map[string]string
+	// unhealthy are messages about devices that cannot be relied on, by name, and unknown
+	// about those of which nobody knows.
+	unhealthy, unknown map[string]string
 	// messages about devices that have something to say, by name.
 	messages map[string]string
 	at       time.Time
@@ -100,7 +101,7 @@ func (d *Driver) show(v *view) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	same := d.view != nil && reflect.DeepEqual(d.view.devices, v.devices) && reflect.DeepEqual(d.view.unhealthy, v.unhealthy) &&
-		reflect.DeepEqual(d.view.messages, v.messages)
+		reflect.DeepEqual(d.view.unknown, v.unknown) && reflect.DeepEqual(d.view.messages, v.messages)
 	d.view = v
 	if !same {
 		close(d.changed)
@@ -119,14 +120,18 @@ func (d *Driver) current() (*view, <-chan struct{}) {
 
 // newView says of each device how it is.
 func newView(node *hardware.Node, problems []watch.Problem, devices []resourceapi.Device, at time.Time) *view {
-	v := &view{node: node, problems: problems, devices: devices, unhealthy: map[string]string{}, messages: map[string]string{}, at: at}
+	v := &view{node: node, problems: problems, devices: devices, at: at,
+		unhealthy: map[string]string{}, unknown: map[string]string{}, messages: map[string]string{}}
 	for i := range devices {
 		name := devices[i].Name
 		for j := range problems {
 			if p := &problems[j]; p.Concerns(name) {
 				texts := v.messages
-				if p.Unhealthy {
+				switch {
+				case p.Unhealthy:
 					texts = v.unhealthy
+				case p.Unknown:
+					texts = v.unknown
 				}
 				if texts[name] != "" {
 					texts[name] += "; "

@@ -193,6 +193,9 @@ func (d *Driver) health(v *view) kubeletplugin.DeviceHealthReport {
 		name := v.devices[i].Name
 		health := kubeletplugin.DeviceHealth{PoolName: d.options.Node, DeviceName: name, Health: kubeletplugin.HealthStatusHealthy,
 			LastUpdated: v.at, HealthCheckTimeout: healthTimeout, Message: v.messages[name]}
+		if text, ok := v.unknown[name]; ok {
+			health.Health, health.Message = kubeletplugin.HealthStatusUnknown, text
+		}
 		if text, ok := v.unhealthy[name]; ok {
 			health.Health, health.Message = kubeletplugin.HealthStatusUnhealthy, text
 		}

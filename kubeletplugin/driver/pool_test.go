@@ -65,6 +65,11 @@ func lost(gpu string) watch.Problem {
 		Taint: resourceapi.DeviceTaint{Key: "gpu.nvidia.com/gpu-lost", Effect: resourceapi.DeviceTaintEffectNoSchedule}}
 }
 
+func unreadable(gpu string) watch.Problem {
+	return watch.Problem{Device: gpu, Unknown: true, Message: "it cannot be read",
+		Taint: resourceapi.DeviceTaint{Key: "gpu.nvidia.com/unreadable", Effect: resourceapi.DeviceTaintEffectNoSchedule}}
+}
+
 func hot(gpu string) watch.Problem {
 	return watch.Problem{Device: gpu, Message: "it is hot",
 		Taint: resourceapi.DeviceTaint{Key: "gpu.nvidia.com/thermal-slowdown", Effect: resourceapi.DeviceTaintEffectNone}}
@@ -195,7 +200,8 @@ func TestHealthIsKnownWithoutTheAPIServer(t *testing.T) {
 	clock := &stopped{now: noon}
 	d := newDriver(t, func(o *Options) { o.Clock = clock })
 	d.publishing.retry = backoff{at: noon.Add(time.Hour), err: errStopping}
-	if err := d.publish(t.Context(), readNode(t, "dgx-h100"), []watch.Problem{lost("gpu-1"), hot("gpu-1"), hot("gpu-2")}); err == nil {
+	if err := d.publish(t.Context(), readNode(t, "dgx-h100"), []watch.Problem{lost("gpu-1"), hot("gpu-1"), hot("gpu-2"),
+		unreadable("gpu-1"), unreadable("gpu-3"), hot("gpu-3")}); err == nil {
 		t.Fatal("it was published")
 	}
 	view, _ := d.current()
@@ -212,6 +218,7 @@ func TestHealthIsKnownWithoutTheAPIServer(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"gpu-0": "Healthy: ", "gpu-1": "Unhealthy: the GPU is lost", "gpu-1-mig-1g10gb-19-0": "Unhealthy: the GPU is lost", "gpu-2": "Healthy: it is hot",
+		"gpu-3": "Unknown: it cannot be read",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, not %q", name, got[name], want)

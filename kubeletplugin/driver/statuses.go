@@ -25,6 +25,7 @@ const (
 
 	ReasonPrepared = "Prepared"
 	ReasonFault    = "DeviceFault"
+	ReasonUnknown  = "DeviceUnreadable"
 )
 
 // statuses keep status.devices of the claims that are prepared here as their devices
@@ -133,6 +134,9 @@ func (s *statuses) status(claim *checkpoint.Claim, object *resourceapi.ResourceC
 			continue // the list has a device once
 		}
 		want := metav1.Condition{Type: ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonPrepared, Message: v.messages[device.Device]}
+		if message, ok := v.unknown[device.Device]; ok {
+			want.Status, want.Reason, want.Message = metav1.ConditionUnknown, ReasonUnknown, message
+		}
 		if message, ok := v.unhealthy[device.Device]; ok {
 			want.Status, want.Reason, want.Message = metav1.ConditionFalse, ReasonFault, message
 		}

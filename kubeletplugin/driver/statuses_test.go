@@ -86,6 +86,8 @@ func TestTheStatusSaysOnceOfEachDeviceHowItIs(t *testing.T) {
 	clock.move(time.Minute)
 	apply("and later", faulty)
 	apply("when it is over", newView(nil, nil, published, noon), ready(0, ""), ready(2, ""))
+	nobodyKnows := metav1.Condition{Type: "Ready", Status: "Unknown", Reason: "DeviceUnreadable", Message: "it cannot be read", LastTransitionTime: at(2)}
+	apply("when nobody knows", newView(nil, problems(unreadable("gpu-0")), published, noon), nobodyKnows, ready(2, ""))
 }
 
 // TestAStatusIsWrittenToNoOtherClaim: to none of the same name, to none without an

@@ -16,6 +16,8 @@ type found []watch.Problem
 
 func (found) Run(context.Context, func()) {}
 
+func (found) Blind() error { return nil }
+
 func (f found) Look(_ context.Context, node *hardware.Node) (*hardware.Node, []watch.Problem) {
 	return node, f
 }
@@ -25,8 +27,10 @@ func TestEvictingChangesTaintsThatKeepClaimsAwayAndNoOthers(t *testing.T) {
 	for _, effect := range []resourceapi.DeviceTaintEffect{
 		resourceapi.DeviceTaintEffectNone, resourceapi.DeviceTaintEffectNoSchedule, resourceapi.DeviceTaintEffectNoExecute,
 	} {
-		before = append(before, watch.Problem{Device: "gpu-0", Taint: resourceapi.DeviceTaint{Key: "a", Value: "b", Effect: effect}, Message: "m"})
+		before = append(before, watch.Problem{Device: "gpu-0", Taint: resourceapi.DeviceTaint{Key: "a", Value: "b", Effect: effect}, Unhealthy: true, Message: "m"})
 	}
+	before = append(before, watch.Problem{Device: "gpu-1", Unknown: true,
+		Taint: resourceapi.DeviceTaint{Key: "a", Effect: resourceapi.DeviceTaintEffectNoSchedule}})
 	node := &hardware.Node{}
 	gotNode, after := watch.Evicting(before).Look(context.Background(), node)
 	if gotNode != node {

@@ -25,6 +25,9 @@ type Watcher interface {
 	// returns that node with those devices that discovery could not read and that are
 	// to be published all the same, as they were. It does not change the node.
 	Look(ctx context.Context, node *hardware.Node) (*hardware.Node, []Problem)
+	// Blind is why the last Look could not see which hardware there is, nil if it could.
+	// Where there has never been any nobody is blind.
+	Blind() error
 }
 
 // Problem is one thing that is wrong with some devices.
@@ -36,6 +39,8 @@ type Problem struct {
 	Taint resourceapi.DeviceTaint
 	// Unhealthy devices cannot be relied on; others have something to say.
 	Unhealthy bool
+	// Unknown: nobody knows how the devices are. It is never beside Unhealthy.
+	Unknown bool
 	// Message is a sentence for people.
 	Message string
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -24,11 +23,21 @@ const (
 	TaintGPULost  = "gpu.nvidia.com/gpu-lost"
 	TaintRecovery = "gpu.nvidia.com/recovery-action"
 	TaintThermal  = "gpu.nvidia.com/thermal-slowdown"
+	TaintUnread   = "gpu.nvidia.com/unreadable"
 )
+
+// Patience is how long a GPU that cannot be read is taken for what it was: as long as
+// the kubelet keeps the slices of a driver that is away, and believes what it has said
+// of health. A library that stumbles is no worse than a driver that restarts.
+const Patience = 30 * time.Second
 
 // harmless are the XIDs that applications cause and that leave the GPU in order, as
 // NVIDIA's driver has them. After any other no pod gets the GPU.
 var harmless = []uint64{13, 31, 43, 45, 68, 109}
+
+// xidOffTheBus says that the GPU is lost, also where the library knows no more than
+// that it does not answer.
+const xidOffTheBus = 79
 
 // Options of a Watcher.
 type Options struct {
@@ -36,8 +45,9 @@ type Options struct {
 	Clock   Clock
 }
 
-// Clock waits.
+// Clock tells the time and waits.
 type Clock interface {
+	Now() time.Time
 	After(d time.Duration) <-chan time.Time
 }
 
@@ -46,8 +56,13 @@ type Watcher struct {
 	options Options
 
 	mu sync.Mutex
-	// known are the GPUs that there were, by UUID.
-	known map[string]hardware.GPU
+	// known are the GPUs that there were, by UUID, and driver what drove them.
+	known  map[string]hardware.GPU
+	driver *hardware.GPUDriver
+	// unread says since when GPUs cannot be read, as a whole or in part.
+	unread map[string]time.Time
+	// blind is why the last Look saw nothing.
+	blind error
 	// xids of GPUs that were reported, in order.
 	xids map[string][]uint64
 	// recovering are GPUs that asked for a reset or a reboot when they were last asked.
@@ -61,69 +76,8 @@ var _ watch.Watcher = (*Watcher)(nil)
 
 // New returns a Watcher that has seen nothing yet.
 func New(options Options) *Watcher {
-	return &Watcher{options: options, known: map[string]hardware.GPU{}, xids: map[string][]uint64{}, recovering: map[string]bool{}}
-}
-
-// Look implements watch.Watcher.
-func (w *Watcher) Look(ctx context.Context, node *hardware.Node) (*hardware.Node, []watch.Problem) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.options.Library.Init(); err != nil {
-		return node, nil // then discovery has found no GPUs, and says why
-	}
-	defer w.options.Library.Shutdown()
-	problems := map[string][]watch.Problem{}
-	shown := *node
-	shown.GPUs = slices.Clone(node.GPUs)
-	present := map[string]bool{}
-	for i := range node.GPUs {
-		gpu := &node.GPUs[i]
-		present[gpu.UUID] = true
-		w.known[gpu.UUID] = *gpu
-		problems[gpu.UUID] = w.ask(ctx, gpu)
-	}
-	for _, uuid := range slices.Sorted(maps.Keys(w.known)) {
-		if present[uuid] {
-			continue
-		}
-		gpu := w.known[uuid]
-		if shown.GPUDriver == nil {
-			continue // the library has not told what there is: the next discovery will see
-		}
-		reason, isThere := w.whyMissing(&gpu)
-		if !isThere {
-			klog.FromContext(ctx).Info("A GPU is not there any more", "gpu", uuid, "address", gpu.Address)
-			delete(w.known, uuid)
-			delete(w.xids, uuid)
-			continue
-		}
-		shown.GPUs = append(shown.GPUs, gpu)
-		problems[uuid] = append(w.xidProblems(&gpu), problem(&gpu, TaintGPULost, "", resourceapi.DeviceTaintEffectNoSchedule,
-			fmt.Sprintf("the GPU does not answer: %v", reason)))
-	}
-	slices.SortFunc(shown.GPUs, func(a, b hardware.GPU) int { return a.Address.Compare(b.Address) })
-	var all []watch.Problem
-	for i := range shown.GPUs {
-		all = append(all, problems[shown.GPUs[i].UUID]...)
-	}
-	w.renew = w.renew || !slices.Equal(slices.Sorted(maps.Keys(present)), w.registered)
-	return &shown, all
-}
-
-// whyMissing is what the library says of a GPU that discovery has not read, and
-// whether it is one of the machine's at all.
-func (w *Watcher) whyMissing(gpu *hardware.GPU) (reason error, isThere bool) {
-	device, err := w.options.Library.DeviceByPCIAddress(gpu.Address)
-	if err == nil {
-		var uuid string
-		if uuid, err = device.UUID(); err == nil && uuid != gpu.UUID {
-			return nil, false // another one is in its place
-		}
-	}
-	if err == nil {
-		err = errors.New("it could not be read")
-	}
-	return err, !errors.Is(err, hardware.ErrGPUNotFound)
+	return &Watcher{options: options, known: map[string]hardware.GPU{}, unread: map[string]time.Time{},
+		xids: map[string][]uint64{}, recovering: map[string]bool{}}
 }
 
 // ask asks a GPU that answers how it is.
@@ -150,8 +104,7 @@ func (w *Watcher) ask(ctx context.Context, gpu *hardware.GPU) []watch.Problem {
 	w.recovering[gpu.UUID] = recovery != hardware.RecoveryNone
 	problems = append(problems, w.xidProblems(gpu)...)
 	if recovery != hardware.RecoveryNone {
-		problems = append(problems, problem(gpu, TaintRecovery, recovery.String(), resourceapi.DeviceTaintEffectNoSchedule,
-			fmt.Sprintf("the GPU needs to recover: %s", recovery)))
+		problems = append(problems, recoveryProblem(gpu, recovery))
 	}
 	if isHot {
 		problems = append(problems, problem(gpu, TaintThermal, "", resourceapi.DeviceTaintEffectNone, "the GPU is too hot and runs slower"))
@@ -174,6 +127,10 @@ func (w *Watcher) xidProblems(gpu *hardware.GPU) []watch.Problem {
 		}
 	}
 	return []watch.Problem{problem(gpu, TaintXID, strconv.FormatUint(code, 10), effect, fmt.Sprintf("the GPU reported XID %d", code))}
+}
+
+func recoveryProblem(gpu *hardware.GPU, action hardware.GPURecoveryAction) watch.Problem {
+	return problem(gpu, TaintRecovery, action.String(), resourceapi.DeviceTaintEffectNoSchedule, fmt.Sprintf("the GPU needs to recover: %s", action))
 }
 
 func problem(gpu *hardware.GPU, key, value string, effect resourceapi.DeviceTaintEffect, message string) watch.Problem {

@@ -22,6 +22,8 @@ type fakeGPU struct {
 	uuid     string
 	address  hardware.PCIAddress
 	lost     bool
+	fails    error // what it answers, nil if it does
+	unread   []string
 	hot      bool
 	recovery hardware.GPURecoveryAction
 }
@@ -32,7 +34,7 @@ func (g *fakeGPU) ask() error {
 	if g.lost {
 		return hardware.ErrGPULost
 	}
-	return nil
+	return g.fails
 }
 
 func (g *fakeGPU) UUID() (string, error)          { return g.uuid, g.ask() }
@@ -59,6 +61,9 @@ type fakeLibrary struct {
 	hardware.GPULibrary
 	mu      sync.Mutex
 	missing bool
+	// fails is what Init answers, and version is the driver's.
+	fails   error
+	version string
 	// mute: discovery cannot read what GPUs there are, though the library is there.
 	mute bool
 	gpus []*fakeGPU
@@ -71,6 +76,9 @@ func (l *fakeLibrary) Init() error {
 	defer l.mu.Unlock()
 	if l.missing {
 		return hardware.ErrGPULibraryNotFound
+	}
+	if l.fails != nil {
+		return l.fails
 	}
 	l.open++
 	return nil
@@ -99,7 +107,7 @@ func (l *fakeLibrary) find(is func(*fakeGPU) bool) (hardware.GPUDevice, error) {
 	if l.gpus[i].lost {
 		return nil, hardware.ErrGPULost
 	}
-	return l.gpus[i], nil
+	return l.gpus[i], l.gpus[i].fails
 }
 
 func (l *fakeLibrary) DeviceByIndex(index int) (hardware.GPUDevice, error) {
@@ -171,13 +179,16 @@ func (l *fakeLibrary) add(index int) *fakeGPU {
 // node is what discovery reads of the library.
 func (l *fakeLibrary) node() *hardware.Node {
 	node := &hardware.Node{}
-	if l.missing || l.mute {
+	if l.missing || l.mute || l.fails != nil {
 		return node
 	}
-	node.GPUDriver = &hardware.GPUDriver{Version: "580.1"}
+	node.GPUDriver = &hardware.GPUDriver{Version: "580.1" + l.version}
 	for _, g := range l.gpus {
-		if !g.lost {
-			gpu := hardware.GPU{UUID: g.uuid, Minor: int(g.address.Bus) - 16}
+		if !g.lost && g.fails == nil {
+			gpu := hardware.GPU{UUID: g.uuid, Minor: int(g.address.Bus) - 16, Unread: g.unread}
+			if !slices.Contains(g.unread, "memory") {
+				gpu.MemoryBytes = 80
+			}
 			gpu.Address = g.address
 			node.GPUs = append(node.GPUs, gpu)
 		}
@@ -185,26 +196,33 @@ func (l *fakeLibrary) node() *hardware.Node {
 	return node
 }
 
-// now waits for nothing.
-type now struct{}
+// now waits for nothing, and its time is set.
+type now struct{ at time.Time }
 
-func (now) After(time.Duration) <-chan time.Time { return time.After(time.Millisecond) }
+func (n *now) Now() time.Time { return n.at }
+
+func (*now) After(time.Duration) <-chan time.Time { return time.After(time.Millisecond) }
 
 // TestProblems tells the story of a machine with two GPUs in each file of testdata.
 // Each line does one thing; the answer is which GPUs are shown, and their problems.
 //
 //	xid GPU CODE | lost GPU | found GPU | remove GPU | add GPU | hot GPU | cool GPU
-//	needs GPU ACTION | library gone | library mute | library back | look
+//	needs GPU ACTION | look
+//	fails GPU ERROR | answers GPU     it answers with the error, as timeout
+//	unread GPU PARTS | read GPU       discovery reads it without these
+//	library gone | mute | back | fails | version VERSION
+//	wait DURATION
 func TestProblems(t *testing.T) {
 	datadriven.Walk(t, "testdata/problems", func(t *testing.T, path string) {
 		l := &fakeLibrary{}
 		l.add(0)
 		l.add(1)
-		w := New(Options{Library: l, Clock: now{}})
+		clock := &now{at: time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)}
+		w := New(Options{Library: l, Clock: clock})
 		w.Look(t.Context(), l.node())
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			for line := range strings.Lines(d.Input) {
-				if err := l.do(w, strings.Fields(line)); err != nil {
+				if err := l.do(w, clock, strings.Fields(line)); err != nil {
 					d.Fatalf(t, "%s: %v", line, err)
 				}
 			}
@@ -216,10 +234,24 @@ func TestProblems(t *testing.T) {
 	})
 }
 
-func (l *fakeLibrary) do(w *Watcher, words []string) error {
-	if words[0] == "library" {
-		l.missing, l.mute = words[1] == "gone", words[1] == "mute"
+var answers = map[string]error{"timeout": hardware.ErrGPUTimeout, "unknown": hardware.ErrGPUUnknown, "no-permission": hardware.ErrGPUNoPermission,
+	"reset-required": hardware.ErrGPUResetRequired, "lost": hardware.ErrGPULost}
+
+func (l *fakeLibrary) do(w *Watcher, clock *now, words []string) error {
+	switch words[0] {
+	case "library":
+		l.missing, l.mute, l.fails = words[1] == "gone", words[1] == "mute", nil
+		if words[1] == "fails" {
+			l.fails = hardware.ErrGPUUnknown
+		}
+		if words[1] == "version" {
+			l.version = words[2]
+		}
 		return nil
+	case "wait":
+		d, err := time.ParseDuration(words[1])
+		clock.at = clock.at.Add(d)
+		return err
 	}
 	var index, code int
 	if _, err := fmt.Sscan(words[1], &index); err != nil {
@@ -241,6 +273,17 @@ func (l *fakeLibrary) do(w *Watcher, words []string) error {
 		w.happened(hardware.GPUEvent{Device: g.uuid, Type: hardware.EventClockChange, Data: 7})
 	case "lost", "found":
 		g.lost = words[0] == "lost"
+	case "fails", "answers":
+		g.fails = nil
+		if words[0] == "fails" {
+			if g.fails = answers[words[2]]; g.fails == nil {
+				return errors.New("there is no such answer")
+			}
+		}
+	case "unread":
+		g.unread = words[2:]
+	case "read":
+		g.unread = nil
 	case "hot", "cool":
 		g.hot = words[0] == "hot"
 	case "remove":
@@ -277,11 +320,22 @@ func look(t *testing.T, l *fakeLibrary, w *Watcher) string {
 			if p.Unhealthy {
 				unhealthy = " unhealthy"
 			}
+			if p.Unknown {
+				unhealthy += " unknown"
+			}
 			fmt.Fprintf(&text, "  %s=%s:%s%s (%s)\n", p.Taint.Key, p.Taint.Value, p.Taint.Effect, unhealthy, p.Message)
 		}
 	}
-	if text.Len() == 0 {
-		return "no GPUs\n"
+	for i := range node.GPUs {
+		if node.GPUs[i].MemoryBytes != 80 || node.GPUDriver == nil {
+			fmt.Fprintf(&text, "gpu-%d has lost what was known of it\n", node.GPUs[i].Minor)
+		}
+	}
+	if len(node.GPUs) == 0 {
+		text.WriteString("no GPUs\n")
+	}
+	if err := w.Blind(); err != nil {
+		fmt.Fprintf(&text, "blind: %v\n", err)
 	}
 	return text.String()
 }
@@ -329,7 +383,7 @@ func running(t *testing.T, w *Watcher) (until func(what string, is func() bool),
 func TestEventsWakeTheDriver(t *testing.T) {
 	l := &fakeLibrary{}
 	l.add(0)
-	w := New(Options{Library: l, Clock: now{}})
+	w := New(Options{Library: l, Clock: &now{}})
 	until, changes := running(t, w)
 	var first *fakeSet
 	until("GPU-0 is waited for", func() (ok bool) { first, ok = l.newest("GPU-0"); return ok })
@@ -353,7 +407,7 @@ func TestAGPUThatIsLostDoesNotKeepOthersFromBeingWatched(t *testing.T) {
 	l := &fakeLibrary{}
 	l.add(0)
 	gone := l.add(1)
-	w := New(Options{Library: l, Clock: now{}})
+	w := New(Options{Library: l, Clock: &now{}})
 	until, changes := running(t, w)
 	var set *fakeSet
 	until("both are waited for", func() (ok bool) { set, ok = l.newest("GPU-0", "GPU-1"); return ok })
@@ -368,7 +422,7 @@ func TestAGPUThatIsLostDoesNotKeepOthersFromBeingWatched(t *testing.T) {
 func TestALibraryThatComesLaterIsWatched(t *testing.T) {
 	l := &fakeLibrary{missing: true}
 	l.add(0)
-	w := New(Options{Library: l, Clock: now{}})
+	w := New(Options{Library: l, Clock: &now{}})
 	until, changes := running(t, w)
 	until("it is tried again", func() bool { return changes() > 2 })
 	l.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -30,10 +31,7 @@ func choosePorts(ports map[Role]int, wanted int) (moved bool, err error) {
 			_ = listener.Close()
 		}
 	}()
-	for _, of := range append(Roles(), etcdPeer) {
-		if of != etcdPeer && !of.hasPort() {
-			continue
-		}
+	for _, of := range append(slices.DeleteFunc(Roles(), func(of Role) bool { return !of.hasPort() }), etcdPeer, schedulerExplain) {
 		before := ports[of]
 		ask := before
 		if of == APIServer && wanted != 0 {

@@ -33,7 +33,7 @@ func TestPortsStayUnlessTaken(t *testing.T) {
 		t.Fatal(moved, err)
 	}
 	seen := map[int]bool{}
-	for _, of := range append(Roles(), etcdPeer) {
+	for _, of := range append(Roles(), etcdPeer, schedulerExplain) {
 		if of == Driver {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"net"
 	"os"
 	"strconv"
 
@@ -74,41 +75,11 @@ func (c *Cluster) writeSchedulerConfig(kubeconfig string) (string, error) {
 		config["clientConnection"] = connection
 	}
 	connection["kubeconfig"] = kubeconfig
-	serveNoExplanations(config)
+	serveExplanations(config, net.JoinHostPort(loopback, c.state.port(schedulerExplain)))
 	written, err := yaml.Marshal(config)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", source, err)
 	}
 	path := c.dir.path("scheduler.yaml")
 	return path, writeFile(path, written)
-}
-
-// serveNoExplanations switches the scheduler's endpoint for explanations off unless
-// the configuration says where it is: two clusters on one machine would want one
-// port.
-func serveNoExplanations(config map[string]any) {
-	const name = "DrayDynamicResources"
-	profiles, _ := config["profiles"].([]any)
-	for _, each := range profiles {
-		profile, ok := each.(map[string]any)
-		if !ok {
-			continue // the scheduler says what is wrong with it
-		}
-		plugins, _ := profile["pluginConfig"].([]any)
-		found := false
-		for _, each := range plugins {
-			plugin, _ := each.(map[string]any)
-			args, ok := plugin["args"].(map[string]any)
-			if plugin["name"] != name || !ok {
-				continue
-			}
-			found = true
-			if _, said := args["explainAddress"]; !said {
-				args["explainAddress"] = ""
-			}
-		}
-		if !found {
-			profile["pluginConfig"] = append(plugins, map[string]any{"name": name, "args": map[string]any{"explainAddress": ""}})
-		}
-	}
 }

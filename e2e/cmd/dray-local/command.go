@@ -15,14 +15,20 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	dir := command.PersistentFlags().String("dir", defaultDir(), "folder of the cluster")
-	command.AddCommand(upCommand(dir), downCommand(dir), statusCommand(dir), kubeconfigCommand(dir), logsCommand(dir),
+	dir := command.PersistentFlags().String("dir", defaultDir(), "folder of the cluster; if not given, $"+dirVariable+", or else .dray-local in your home")
+	command.AddCommand(upCommand(dir), downCommand(dir), statusCommand(dir), kubeconfigCommand(dir), logsCommand(dir), explainCommand(dir),
 		restartCommand(dir), updateDriverCommand(dir), nodeCommand(dir))
 	return command
 }
 
+// dirVariable names the folder of the cluster for a whole terminal.
+const dirVariable = "DRAY_LOCAL"
+
 // defaultDir is short, because of the sockets that are in it.
 func defaultDir() string {
+	if dir := os.Getenv(dirVariable); dir != "" {
+		return dir
+	}
 	if home, err := os.UserHomeDir(); err == nil {
 		return filepath.Join(home, ".dray-local")
 	}

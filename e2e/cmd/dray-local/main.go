@@ -5,6 +5,7 @@
 //	dray-local kubeconfig    how to reach it
 //	dray-local status        what runs and is ready, nodes and their devices
 //	dray-local logs ROLE     what a server said
+//	dray-local explain NS/POD why a pod does not fit
 //	dray-local restart ROLE  ends a server and starts it; also update-driver, node stop
 //	dray-local down          ends it from elsewhere
 //

@@ -35,7 +35,7 @@ func upCommand(dir *string) *cobra.Command {
 		"features of Kubernetes: nothing for the defaults, "+localcluster.AllGates+" for every alpha and beta one, or a list of Name=true|false")
 	flags.StringVar(&options.RuntimeConfig, "runtime-config", "", "APIs to serve besides the default ones, as kube-apiserver takes them")
 	flags.StringSliceVar(&options.Controllers, "controllers", localcluster.DefaultControllers(), "controllers of the controller manager; node-lifecycle-controller taints nodes that have no kubelet after a while, and without it new nodes keep the taint not-ready until somebody removes it")
-	flags.StringVar(&options.SchedulerConfig, "scheduler-config", "", "configuration of dray-scheduler in place of the one that Dray ships; explanations are served if it says explainAddress")
+	flags.StringVar(&options.SchedulerConfig, "scheduler-config", "", "configuration of dray-scheduler in place of the one that Dray ships; explanations are served on a free port unless it says explainAddress")
 	flags.BoolVar(&options.LeaderElection, "leader-elect", false, "let the scheduler take its lease")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		ctx, out := command.Context(), command.OutOrStdout()

@@ -108,7 +108,7 @@ func (p *parser) command(text string, step int) {
 }
 
 // questions are the beginnings of commands that change nothing.
-var questions = regexp.MustCompile(`^(kubectl (get|describe|logs|events|exec|auth|explain|version|api-resources)|dray explain|curl|dray-local (status|logs)|hwsim (machines|state))\b`)
+var questions = regexp.MustCompile(`^(kubectl (get|describe|logs|events|exec|auth|explain|version|api-resources)|dray explain|curl|dray-local (status|logs|explain|kubeconfig)|hwsim (machines|state))\b`)
 
 // Asks says whether the command changes nothing, so that it can be repeated.
 func (s Step) Asks() bool { return questions.MatchString(s.Command) }

@@ -49,8 +49,9 @@ var pools = []string{"fabric-pool"}
 // Names for what no driver does yet. Expressions of classes and claims ask all devices
 // of a driver for the same attributes, so devices with others have another driver.
 const (
-	vgpuDriver = "vgpu.dray.dev"
-	portDriver = "ports.dray.dev"
+	vgpuDriver   = "vgpu.dray.dev"
+	portDriver   = "ports.dray.dev"
+	fabricDriver = "fabric.dray.dev"
 )
 
 // Fleet are the nodes that the examples need, with the GPUs that the node driver
@@ -111,6 +112,8 @@ func others(seed uint64, each func(node string, slice *resourceapi.ResourceSlice
 			return err
 		}
 	}
+	// Whoever asks for any GPU must not get one that is yet to be attached.
+	options.Drivers.GPU = fabricDriver
 	for _, pool := range pools {
 		if err := othersOf(pool, 1, seed, options, each); err != nil {
 			return err
@@ -137,8 +140,8 @@ func othersOf(name string, count int, seed uint64, options publish.Options, each
 			node = member.Node.Name
 		}
 		for _, pool := range member.Pools {
-			// The GPUs of nodes have a driver, those of fabric pools have none.
-			if pool.Driver == publish.DrayDrivers().GPU && member.Node != nil {
+			// The GPUs of nodes have a driver.
+			if pool.Driver == publish.DrayDrivers().GPU {
 				continue
 			}
 			for i := range pool.Slices {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
@@ -32,6 +33,9 @@ type Example struct {
 	Steps []console.Step
 	// Namespaces are those that its manifests make, sorted.
 	Namespaces []string
+	// Machines are those whose nodes its pods ask for by name, sorted; nil if some pod
+	// does not, and can go to any node that has devices for it.
+	Machines []string
 }
 
 // entry is a row of the list: a link to the README of a folder.
@@ -82,36 +86,65 @@ func load(root, name string) (Example, error) {
 		return example, fmt.Errorf("example %s: %w", name, err)
 	}
 	var problems []error
+	var pods []podSpec
 	for _, manifest := range manifests {
 		path := filepath.ToSlash(filepath.Join(folder, filepath.Base(manifest)))
 		if !slices.ContainsFunc(example.Steps, func(s console.Step) bool { return strings.Contains(s.Command, path) }) {
 			problems = append(problems, fmt.Errorf("%s: no command of %s applies it", path, file))
 		}
-		namespaces, err := namespacesOf(manifest)
-		problems = append(problems, err)
-		example.Namespaces = append(example.Namespaces, namespaces...)
+		problems = append(problems, eachObject(manifest, func(object *unstructured.Unstructured) {
+			if object.GetKind() == "Namespace" {
+				example.Namespaces = append(example.Namespaces, object.GetName())
+			}
+			pods = append(pods, podsOf(object)...)
+		}))
 	}
 	slices.Sort(example.Namespaces)
+	example.Machines = machinesOf(pods)
 	return example, errors.Join(problems...)
 }
 
-// namespacesOf returns the namespaces that a manifest makes.
-func namespacesOf(manifest string) ([]string, error) {
+// eachObject calls do with the objects of a manifest.
+func eachObject(manifest string, do func(*unstructured.Unstructured)) error {
 	content, err := os.ReadFile(manifest)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var namespaces []string
 	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
 	for {
 		var object unstructured.Unstructured
 		if err := documents.Decode(&object.Object); errors.Is(err, io.EOF) {
-			return namespaces, nil
+			return nil
 		} else if err != nil {
-			return nil, fmt.Errorf("%s: %w", manifest, err)
+			return fmt.Errorf("%s: %w", manifest, err)
 		}
-		if object.GetKind() == "Namespace" {
-			namespaces = append(namespaces, object.GetName())
+		do(&object)
+	}
+}
+
+// podSpec is that of a pod, or of a template of pods.
+type podSpec map[string]any
+
+func podsOf(object *unstructured.Unstructured) []podSpec {
+	for _, path := range [][]string{{"spec", "template", "spec"}, {"spec"}} {
+		spec, found, err := unstructured.NestedMap(object.Object, path...)
+		if _, isPod := spec["containers"]; err == nil && found && isPod {
+			return []podSpec{spec}
 		}
 	}
+	return nil
+}
+
+// machinesOf are the machines of [Example].
+func machinesOf(pods []podSpec) []string {
+	var machines []string
+	for _, pod := range pods {
+		machine, found, err := unstructured.NestedString(pod, "nodeSelector", corev1.LabelInstanceTypeStable)
+		if err != nil || !found {
+			return nil
+		}
+		machines = append(machines, machine)
+	}
+	slices.Sort(machines)
+	return slices.Compact(machines)
 }

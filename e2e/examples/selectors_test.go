@@ -145,6 +145,10 @@ func compile(t *testing.T, where, expression string, options cel.Options) cel.Co
 	if compiled.Error != nil {
 		t.Fatalf("%s: %s: %v", where, expression, compiled.Error)
 	}
+	// The API server refuses what could cost more, on a device as large as there can be.
+	if compiled.MaxCost > resourceapi.CELSelectorExpressionMaxCost {
+		t.Errorf("%s: %s can cost %d, and the API allows %d", where, expression, compiled.MaxCost, resourceapi.CELSelectorExpressionMaxCost)
+	}
 	return compiled
 }
 

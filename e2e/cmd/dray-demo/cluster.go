@@ -96,6 +96,20 @@ func empty(dir string) error {
 
 func (c *demoCluster) end() { c.Stop() }
 
+// whileItRuns is a context that ends when a server ends by itself, which is its cause
+// then.
+func (c *demoCluster) whileItRuns(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case err := <-c.Exited():
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
 // keepLogs says where to look after a failure.
 func (c *demoCluster) keepLogs(out io.Writer) {
 	fmt.Fprintf(out, "\nThe logs are in %s.\n", filepath.Dir(c.Log(localcluster.APIServer)))
@@ -104,11 +118,14 @@ func (c *demoCluster) keepLogs(out io.Writer) {
 // sayNext says what to type next.
 func (c *demoCluster) sayNext(out io.Writer) {
 	fmt.Fprintf(out, `
-Next:
-  %[1]s/dray-local up --dir %[2]s        # the same cluster again, until Ctrl-C; then, beside it:
-  export KUBECONFIG=%[3]s PATH=$PWD/%[1]s:$PATH
-  kubectl apply -f %[4]s/dynamic-mig/example.yaml
-  kubectl get pods,resourceclaims -A
-  less %[4]s/README.md             # what each example shows
-`, c.o.binaries, c.o.dir, c.Kubeconfig(), examples.Folder)
+Next, the same cluster again, until Ctrl-C:
+  %[1]s/dray-local up --dir %[2]s
+and beside it, in another terminal:
+  export DRAY_LOCAL=%[3]s KUBECONFIG=%[4]s PATH=$PWD/%[1]s:$PATH
+  kubectl apply -f %[5]s/does-not-fit/example.yaml
+  dray-local explain does-not-fit/greedy
+  dray-local status                                      # nodes and their devices
+  kubectl get resourceslices,deviceclasses
+  less %[5]s/README.md docs/getting-started.md
+`, c.o.binaries, c.o.dir, c.dir, c.Kubeconfig(), examples.Folder)
 }

@@ -9,16 +9,22 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/dray-dev/dray/e2e/console"
 	"github.com/dray-dev/dray/e2e/examples"
+	"github.com/dray-dev/dray/e2e/kubectl"
 )
 
 // patience is how long a cluster on a busy machine may take to show what it should.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
+
+// atOnce is how many examples run at a time. They wait for the cluster more than they
+// keep the machine busy.
+const atOnce = 8
 
 // show runs the demonstration and says on out how it goes.
 func show(ctx context.Context, out io.Writer, o options) error {
@@ -27,16 +33,32 @@ func show(ctx context.Context, out io.Writer, o options) error {
 	if err != nil {
 		return err
 	}
+	all, scenes := apart(all)
 	cluster, err := startCluster(ctx, out, o)
 	if err != nil {
 		return err
 	}
 	defer cluster.end()
-	fmt.Fprintf(out, "\n%d examples, each of which is a folder of %s:\n", len(all), examples.Folder)
-	rows, err := runAll(ctx, out, cluster, all)
-	fmt.Fprintf(out, "\nWhat the pods of the examples were given:\n\n")
-	writeTable(out, rows)
+	ctx, stop := cluster.whileItRuns(ctx)
+	defer stop()
+	shell, err := newShell(ctx, o, cluster)
 	if err != nil {
+		return err
+	}
+	var failed error
+	if len(all) > 0 {
+		fmt.Fprintf(out, "\n%d examples, each of which is a folder of %s:\n", len(all), examples.Folder)
+		var rows []examples.Row
+		rows, failed = runAll(ctx, out, shell, cluster.client, all)
+		fmt.Fprintf(out, "\nWhat the pods of the examples were given:\n\n")
+		writeTable(out, rows)
+	}
+	for _, scene := range scenes {
+		if ctx.Err() == nil {
+			failed = errors.Join(failed, tell(ctx, out, shell, scene))
+		}
+	}
+	if err := errors.Join(failed, context.Cause(ctx)); err != nil {
 		cluster.keepLogs(out)
 		return err
 	}
@@ -62,45 +84,87 @@ func chosen(o options) ([]examples.Example, error) {
 	return some, nil
 }
 
-// runAll runs the examples one after the other, also after one that fails, and returns
-// what their pods got.
-func runAll(ctx context.Context, out io.Writer, c *demoCluster, all []examples.Example) ([]examples.Row, error) {
-	shell, err := newShell(c.o, c.Kubeconfig(), c.dir)
-	if err != nil {
-		return nil, err
-	}
-	var rows []examples.Row
-	var failed []error
-	for i, example := range all {
-		began := time.Now()
-		fmt.Fprintf(out, "  %2d/%d %-22s %-58s ", i+1, len(all), example.Name, example.Title)
-		err := example.Run(ctx, shell, func(ctx context.Context) error {
-			got, err := example.Rows(ctx, c.client)
-			rows = append(rows, got...)
-			return err
-		})
-		if ctx.Err() != nil {
-			fmt.Fprintln(out, "interrupted")
-			return rows, ctx.Err()
+// runAll runs the examples, also after one that fails, and returns what their pods got.
+// It says how each went, in their order.
+func runAll(ctx context.Context, out io.Writer, shell console.Shell, client kubernetes.Interface, all []examples.Example) ([]examples.Row, error) {
+	said := progress{out: out, lines: make([]string, len(all))}
+	rows, failed := make([][]examples.Row, len(all)), make([]error, len(all))
+	examples.Together(all, atOnce, func(i int) {
+		example, began := all[i], time.Now()
+		line := fmt.Sprintf("  %2d/%d %-22s %-58s ", i+1, len(all), example.Name, example.Title)
+		err := ctx.Err()
+		if err == nil {
+			err = example.Run(ctx, shell, func(ctx context.Context) (err error) {
+				rows[i], err = example.Rows(ctx, client)
+				return err
+			})
 		}
-		if err != nil {
-			fmt.Fprintf(out, "FAILED\n%s\n", indent(err.Error()))
-			failed = append(failed, fmt.Errorf("example %s is not as its README says", example.Name))
-			if err := removeNamespaces(ctx, c.client, example.Namespaces); err != nil {
-				failed = append(failed, err)
-			}
-			continue
+		switch {
+		case ctx.Err() != nil:
+			said.done(i, line+"interrupted\n")
+		case err != nil:
+			said.done(i, fmt.Sprintf("%sFAILED\n%s\n", line, indent(err.Error())))
+			failed[i] = errors.Join(fmt.Errorf("example %s is not as its README says", example.Name), removeNamespaces(ctx, client, example.Namespaces))
+		default:
+			said.done(i, fmt.Sprintf("%s%5.1f s\n", line, time.Since(began).Seconds()))
 		}
-		fmt.Fprintf(out, "%5.1f s\n", time.Since(began).Seconds())
+	})
+	return slices.Concat(rows...), errors.Join(failed...)
+}
+
+// progress prints lines in their order, each as soon as those before it are there.
+type progress struct {
+	out     io.Writer
+	mu      sync.Mutex
+	lines   []string
+	printed int
+}
+
+func (p *progress) done(i int, line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lines[i] = line
+	for p.printed < len(p.lines) && p.lines[p.printed] != "" {
+		fmt.Fprint(p.out, p.lines[p.printed])
+		p.printed++
 	}
-	return rows, errors.Join(failed...)
 }
 
 func indent(text string) string { return "      " + strings.ReplaceAll(text, "\n", "\n      ") }
 
 // newShell runs commands as a reader would type them, in the root of the repository,
 // with our programs on the path.
-func newShell(o options, kubeconfig, dir string) (console.Shell, error) {
+func newShell(ctx context.Context, o options, cluster *demoCluster) (console.Shell, error) {
+	shell, err := readersShell(o, cluster.Kubeconfig(), cluster.dir)
+	if err != nil {
+		return shell, err
+	}
+	config, err := cluster.Config()
+	if err != nil {
+		return shell, err
+	}
+	changes, err := examples.FollowChanges(ctx, config)
+	if err != nil {
+		return shell, err
+	}
+	shell.Watch = changes.Watch
+	// In this process, paths are from its directory.
+	if here, err := filepath.Abs(o.repository); err == nil && here == cwd() {
+		command, err := kubectl.New(cluster.Kubeconfig())
+		if err != nil {
+			return shell, err
+		}
+		shell.Builtin = command.Builtin
+	}
+	return shell, nil
+}
+
+func cwd() string {
+	dir, _ := os.Getwd()
+	return dir
+}
+
+func readersShell(o options, kubeconfig, dir string) (console.Shell, error) {
 	binaries, err := filepath.Abs(o.binaries)
 	if err != nil {
 		return console.Shell{}, err
@@ -112,7 +176,7 @@ func newShell(o options, kubeconfig, dir string) (console.Shell, error) {
 	}
 	env := []string{"KUBECONFIG=" + kubeconfig, "DRAY_LOCAL=" + dir, "HOME=" + os.Getenv("HOME"),
 		"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH")}
-	return console.Shell{Dir: o.repository, Env: env, Patience: patience, Pause: 300 * time.Millisecond}, nil
+	return console.Shell{Dir: o.repository, Env: env, Patience: patience, Pause: 3 * time.Second}, nil
 }
 
 // removeNamespaces makes room after an example that did not get as far as its end.

@@ -45,7 +45,7 @@ func TestAFolderOfSomebodyElseIsNotEmptied(t *testing.T) {
 }
 
 func TestTheProgramsThatReadersTypeMustBeThere(t *testing.T) {
-	_, err := newShell(options{binaries: t.TempDir(), repository: "."}, "kubeconfig", "dir")
+	_, err := readersShell(options{binaries: t.TempDir(), repository: "."}, "kubeconfig", "dir")
 	if err == nil || !strings.Contains(err.Error(), "make demo builds it") {
 		t.Errorf("error %v, want one that says how to build them", err)
 	}

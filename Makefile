@@ -36,7 +36,7 @@ CONTAINER_TOOL ?= docker
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
 .PHONY: programs demo images
-.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic test-hwsim test-kubeletplugin hwsim-scale hwsim-sequences prepare-lives peer-sequences chaos-scheduler e2e-local local-scale fuzz bench bench-scheduler bench-gate bench-profile clean ci
+.PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic test-hwsim test-kubeletplugin hwsim-scale hwsim-sequences prepare-lives peer-sequences chaos-scheduler e2e-local local-scale fuzz bench bench-scheduler bench-throughput bench-gate bench-profile clean ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-23s %s\n", $$1, $$2 }' Makefile
@@ -179,6 +179,11 @@ bench: ## Measure the allocator beside upstream's, under 10 minutes; tables last
 
 bench-scheduler: ## Measure the scheduler plugin beside Kubernetes' own, about 8 minutes; tables last
 	@go run -ldflags '-s -w' ./bench/cmd/schedbench -out build/bench/scheduler.txt $(if $(BENCH),-run '$(BENCH)')
+
+bench-throughput: ## Measure pods a second with an API server, in the workloads of scheduler_perf: BENCH, ROUNDS; hours
+	@go build -ldflags '-s -w' -o build/etcd/etcd go.etcd.io/etcd/server/v3
+	@go build -ldflags '-s -w' -o bin/perfbench ./bench/cmd/perfbench
+	@bin/perfbench -out build/bench/throughput.txt $(if $(BENCH),-run '$(BENCH)') $(if $(ROUNDS),-n $(ROUNDS))
 
 bench-gate: ## Hold counted work to the ranges of bench/gate/ranges.yaml
 	@go run ./bench/cmd/benchgate

@@ -62,3 +62,30 @@ func TestTheSchedulerTableFitsATerminal(t *testing.T) {
 		}
 	}
 }
+
+func TestThroughputTargetsAreJudged(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("Unit limit-sec assume=exact\nrounds: 6\nlimit: 10m\n\n")
+	for i := range 6 {
+		noise := float64(i)
+		for name, ns := range map[string]float64{"burst/nodes=500/impl=dray": 10e6, "burst/nodes=500/impl=in-tree": 30e6,
+			"match/nodes=500/impl=dray": 10e6, "match/nodes=500/impl=in-tree": 12e6} {
+			fmt.Fprintf(&b, "BenchmarkThroughput/family=%s-2 1 %g ns/op %g pods/s\n", name, ns+noise, 1e9/ns)
+		}
+	}
+	results, err := report.Read(strings.NewReader(b.String()), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := results.ThroughputMarkdown()
+	for _, want := range []string{
+		"| burst, 500 nodes | ≥ 2× faster | burst/nodes=500 | 3.00× [3.00, 3.00] | met |",
+		"| five devices on one PCIe root, 500 nodes | ≥ 1.7× faster | match/nodes=500 | 1.20× [1.20, 1.20] | missed |",
+		"| a pod for each that is placed, 500 nodes | ≥ 1× as fast | - | - | not measured |",
+		"| burst/nodes=500 | 100 ± 0% | 33.33 ± 0% | 3.00× [3.00, 3.00] |",
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("the document has no line %q\n%s", want, text)
+		}
+	}
+}

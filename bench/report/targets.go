@@ -41,6 +41,13 @@ var schedulerTargets = []target{
 	{work: "5,000 nodes × 8 GPUs, MIG", bound: "≥ 10× faster", rows: regexp.MustCompile(`^mig/`), faster: 10},
 }
 
+// throughputTargets are those of perfbench.
+var throughputTargets = []target{
+	{work: "burst, 500 nodes", bound: "≥ 2× faster", rows: regexp.MustCompile(`^burst/nodes=500$`), faster: 2},
+	{work: "five devices on one PCIe root, 500 nodes", bound: "≥ 1.7× faster", rows: regexp.MustCompile(`^match/nodes=500$`), faster: 1.7},
+	{work: "a pod for each that is placed, 500 nodes", bound: "≥ 1× as fast", rows: regexp.MustCompile(`^(steady|selector)/nodes=500(/|$)`), faster: 1},
+}
+
 // verdict is a target with what was measured.
 type verdict struct {
 	target

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/dray-dev/dray/bench/report"
@@ -48,7 +49,7 @@ type Selection struct {
 
 // Main runs the tool and returns its exit code: 0, 2 for wrong usage, else 1.
 func (t *Tool) Main() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return Code(t.Name, t.Run(ctx, os.Args[1:], os.Stdout, os.Stderr), os.Stderr)
 }

@@ -35,7 +35,7 @@ var LinkRules = []LinkRule{
 		Why:    "a patched copy of upstream's allocator imports ours, which must not lead back to it",
 	},
 	{
-		Module: "bench", But: []string{"bench/scheduling", "bench/cmd/schedbench"}, Tests: true,
+		Module: "bench", But: []string{"bench/scheduling", "bench/cmd/schedbench", "bench/cmd/perfbench"}, Tests: true,
 		Never: []string{"k8s.io/client-go", "k8s.io/kubernetes"},
 		Why: "`make bench` and the gate compile in seconds; only what measures the scheduler plugin has the " +
 			"scheduler's framework around it",
@@ -43,8 +43,9 @@ var LinkRules = []LinkRule{
 	{
 		Tests: true,
 		// The end-to-end tests are what runs servers, and dray-scheduler is one: its
-		// health endpoints are kube-scheduler's. make test leaves both out.
-		Except: []string{"e2e", "scheduler"},
+		// health endpoints are kube-scheduler's. perfbench measures with an API server.
+		// make test leaves all of them out.
+		Except: []string{"e2e", "scheduler"}, But: []string{"bench/cmd/perfbench"},
 		// The CEL library below k8s.io/apiserver/pkg/cel is no server.
 		Never: []string{"k8s.io/apiserver/pkg/server", "k8s.io/kubernetes/cmd", "k8s.io/kubernetes/pkg/controlplane"},
 		Why:   "`make test` links no Kubernetes server, so that it runs on a fresh machine in minutes",

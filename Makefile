@@ -139,9 +139,8 @@ test-hwsim: ## Test simulated hardware, alone and with the allocator and the API
 test-kubeletplugin: ## Test the driver: alone, on simulated GPUs, and as a process that is killed, with an API server
 	@go run ./tools/cmd/counttests -name kubeletplugin -- -vet=off -timeout 20m ./kubeletplugin/... ./hwsim/cmd/dray-kubeletplugin-sim/... ./e2e/preparing ./e2e/driver
 
-# Each sequence is some seconds of a node's life, so continuous integration plays few,
-# in test-kubeletplugin.
-peer-sequences: ## Play PEER_SEQUENCES random sequences of the driver and the kubelet's own code, for hours
+# Continuous integration plays few, in test-kubeletplugin.
+peer-sequences: ## Play PEER_SEQUENCES random sequences of the driver and the kubelet's own code, about half an hour
 	@DRAY_PEER_SEQUENCES=$(PEER_SEQUENCES) go run ./tools/cmd/figure -prefix 'peer: ' -- \
 	go test ./e2e/driver -run '^TestSequencesWithTheKubeletsOwnCode$$' -v -count=1 -vet=off -timeout 0
 

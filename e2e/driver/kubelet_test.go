@@ -43,33 +43,38 @@ func (n *node) kubelet(podUID ...string) *kubelet {
 }
 
 // kubeletUnless waits for the same, until the driver is dead.
-func (n *node) kubeletUnless(dead <-chan struct{}) (*kubelet, bool) {
-	for {
-		k, err := n.register()
-		if err == nil {
-			n.t.Cleanup(func() { k.connection.Close() })
-			return k, true
-		}
-		select {
-		case <-dead:
-			return nil, false
-		case <-time.After(pollTime):
-		}
+func (n *node) kubeletUnless(dead <-chan struct{}) (k *kubelet, ok bool) {
+	ok = unless(dead, func() (err error) {
+		k, err = n.register()
+		return err
+	})
+	if ok {
+		n.t.Cleanup(func() { k.connection.Close() })
 	}
+	return k, ok
 }
 
 // publishedUnless waits for a device, until the driver is dead.
 func (n *node) publishedUnless(dead <-chan struct{}, device string) bool {
-	for {
-		if devices, err := n.devices(); err == nil && hasDevice(device)(devices) == nil {
-			return true
+	return unless(dead, func() error {
+		devices, err := n.devices()
+		if err != nil {
+			return err
 		}
+		return hasDevice(device)(devices)
+	})
+}
+
+// unless asks until there is no error, or the driver is dead: then it is false.
+func unless(dead <-chan struct{}, ask func() error) bool {
+	for ask() != nil {
 		select {
 		case <-dead:
 			return false
 		case <-time.After(pollTime):
 		}
 	}
+	return true
 }
 
 // sockets are those by which drivers register.

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/dray-dev/dray/e2e/localcluster"
@@ -36,8 +37,12 @@ const driverName = "gpu.dray.dev"
 // long upstream's controller trusts what it has written itself.
 const patience = 2 * time.Minute
 
-// pollTime is the pause between two looks.
+// pollTime is the first pause between two looks.
 const pollTime = 20 * time.Millisecond
+
+// pauses are those between looks: short for what happens at once, longer for what takes
+// its time, so that those who wait take no time from those who work.
+var pauses = wait.Backoff{Duration: pollTime, Factor: 1.3, Steps: 20, Cap: 250 * time.Millisecond}
 
 // node is a simulated machine, a Node object, and the folders of a kubelet.
 type node struct {
@@ -174,20 +179,15 @@ func (n *node) eventually(what string, ask func() error) {
 // within is eventually with a patience of its own.
 func (n *node) within(patience time.Duration, what string, ask func() error) {
 	n.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		err := ask()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			n.t.Fatalf("%s: %v", what, err)
-		}
-		select {
-		case <-n.t.Context().Done():
-			n.t.Fatal(what + ": the test ends")
-		case <-time.After(pollTime):
-		}
+	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	defer cancel()
+	var last error
+	err := pauses.DelayFunc().Until(ctx, true, true, func(context.Context) (bool, error) {
+		last = ask()
+		return last == nil, nil
+	})
+	if err != nil {
+		n.t.Fatalf("%s: %v", what, last)
 	}
 }
 

@@ -4,88 +4,96 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/dray-dev/dray/e2e/histories"
 	"github.com/dray-dev/dray/kubeletplugin/checkpoint"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
-// number of an environment variable.
-func number(t *testing.T, name string, standard int) int {
-	text, ok := os.LookupEnv(name)
-	if !ok {
-		return standard
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
-
 // TestSequencesWithTheKubeletsOwnCode plays DRAY_PEER_SEQUENCES random sequences, from
-// seed DRAY_PEER_SEED: pods come and go on a node whose driver and kubelet are killed,
-// stopped, started and updated. After each step partitions, checkpoint and CDI files are
-// those of the pods that run, and after the last nothing is left.
+// seed DRAY_PEER_SEED, DRAY_PEER_NODES of them at once: pods come and go on a node whose
+// driver and kubelet are killed, stopped, started and updated. After each step
+// partitions, checkpoint and CDI files are those of the pods that run, and after the
+// last nothing is left.
+//
+// A node mostly waits: for the kubelet's plugin manager, which looks once a second, and
+// for pauses between attempts. So many are played at once, each with a driver and a
+// kubelet of its own.
 func TestSequencesWithTheKubeletsOwnCode(t *testing.T) {
 	t.Parallel()
-	first, count := number(t, "DRAY_PEER_SEED", 1), number(t, "DRAY_PEER_SEQUENCES", 4)
-	p := newPeer(t, "two-gpus")
-	pods := 0
-	for seed := first; seed < first+count; seed++ {
-		s := &sequence{peer: p, r: rand.New(rand.NewPCG(uint64(seed), 0)), seed: seed, pods: map[string]*corev1.Pod{}, devices: map[string][]string{}}
-		s.play()
-		pods += s.count
-		if t.Failed() {
-			t.Fatalf("run it again with DRAY_PEER_SEED=%d DRAY_PEER_SEQUENCES=1; what happened:\n%s", seed, strings.Join(s.log, "\n"))
-		}
+	first, count := histories.Number(t, "DRAY_PEER_SEED", 1), histories.Number(t, "DRAY_PEER_SEQUENCES", 32)
+	var pods, played atomic.Int64
+	seeds := make(chan int)
+	var group sync.WaitGroup
+	for range min(count, histories.Number(t, "DRAY_PEER_NODES", 16)) {
+		group.Go(func() {
+			for seed := range seeds {
+				t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+					s := newSequence(t, seed)
+					s.play()
+					pods.Add(int64(s.count))
+					played.Add(1)
+				})
+			}
+		})
 	}
-	t.Logf("peer: %d sequences with %d pods: nothing left after any", count, pods)
+	for seed := first; seed < first+count && !t.Failed(); seed++ {
+		seeds <- seed
+	}
+	close(seeds)
+	group.Wait()
+	if !t.Failed() {
+		t.Logf("peer: %d sequences with %d pods: nothing left after any", played.Load(), pods.Load())
+	}
 }
 
 // sequence is one history of a node.
 type sequence struct {
 	*peer
-	r      *rand.Rand
+	*histories.History
 	seed   int
+	begun  time.Time
 	driver *process
 	uid    int
-	log    []string
 	// pods that run, or are to run, and their devices, by name.
 	pods    map[string]*corev1.Pod
 	devices map[string][]string
 	count   int
 }
 
+func newSequence(t *testing.T, seed int) *sequence {
+	return &sequence{seed: seed, begun: time.Now(), History: histories.New(t, seed, fmt.Sprintf("DRAY_PEER_SEED=%d DRAY_PEER_SEQUENCES=1", seed)),
+		peer: newPeer(t, "two-gpus"), pods: map[string]*corev1.Pod{}, devices: map[string][]string{}}
+}
+
+// note says when something happens as well: much of it takes its time.
 func (s *sequence) note(format string, arguments ...any) {
-	s.log = append(s.log, fmt.Sprintf(format, arguments...))
+	s.Note("%5.1f s: %s", time.Since(s.begun).Seconds(), fmt.Sprintf(format, arguments...))
 }
 
 // start returns when the driver answers: before that a signal would end it less than
 // gracefully.
 func (s *sequence) start() {
 	uid := fmt.Sprintf("p%d", s.uid)
-	s.driver = s.peer.start(nil, "--pod-uid", uid)
+	// Nothing happens to the hardware but by claims, after which the driver looks at once.
+	s.driver = s.peer.start(nil, "--pod-uid", uid, "--poll-interval", "10s")
 	s.kubelet(uid)
+	s.note("driver %s serves", uid)
 }
 
 func (s *sequence) play() {
-	defer func() {
-		if s.t.Failed() { // also by what ends the test at once
-			s.t.Logf("seed %d; what happened:\n%s", s.seed, strings.Join(s.log, "\n"))
-		}
-	}()
 	s.start()
 	s.registered()
-	for range 4 + s.r.IntN(5) {
+	for range 4 + s.IntN(5) {
 		s.step()
 		s.settle()
 	}
@@ -101,9 +109,9 @@ func (s *sequence) play() {
 
 // step does one thing, or some at once.
 func (s *sequence) step() {
-	switch n := s.r.IntN(20); {
+	switch n := s.IntN(20); {
 	case n < 9:
-		for range 1 + s.r.IntN(2) {
+		for range 1 + s.IntN(2) {
 			s.add()
 		}
 	case n < 13:
@@ -125,7 +133,7 @@ func (s *sequence) step() {
 		s.start()
 	case n < 18:
 		s.note("the kubelet starts anew")
-		if s.r.IntN(2) == 0 {
+		if s.IntN(2) == 0 {
 			s.add()
 		}
 		s.restartKubelet()
@@ -152,13 +160,13 @@ func (s *sequence) any() (name string, ok bool) {
 	if len(names) == 0 {
 		return "", false
 	}
-	return names[s.r.IntN(len(names))], true
+	return names[s.IntN(len(names))], true
 }
 
 // add makes a pod with devices that nobody has.
 func (s *sequence) add() {
 	var devices []string
-	for range 1 + s.r.IntN(2) {
+	for range 1 + s.IntN(2) {
 		if device, ok := s.free(devices); ok {
 			devices = append(devices, device)
 		}
@@ -205,7 +213,7 @@ func (s *sequence) free(also []string) (string, bool) {
 	if len(names) == 0 {
 		return "", false
 	}
-	return names[s.r.IntN(len(names))], true
+	return names[s.IntN(len(names))], true
 }
 
 // exclude says whether two devices have a part of a GPU in common.
@@ -228,6 +236,7 @@ func (s *sequence) settle() {
 		s.runs(s.pods[name])
 	}
 	s.eventually("partitions, checkpoint and CDI files are those of the pods", s.agree)
+	s.note("settled")
 }
 
 // agree compares what there is with the pods.

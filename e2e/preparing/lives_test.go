@@ -3,10 +3,7 @@ package preparing_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	cdilibrary "tags.cncf.io/container-device-interface/pkg/cdi"
 
+	"github.com/dray-dev/dray/e2e/histories"
 	"github.com/dray-dev/dray/hwsim/state"
 	"github.com/dray-dev/dray/kubeletplugin/checkpoint"
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
@@ -21,33 +19,15 @@ import (
 	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
-// number of an environment variable.
-func number(t *testing.T, name string, standard int) int {
-	text, ok := os.LookupEnv(name)
-	if !ok {
-		return standard
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
-
 // TestLivesOfANode plays DRAY_PREPARING_LIVES lives, from seed DRAY_PREPARING_SEED.
 func TestLivesOfANode(t *testing.T) {
-	first, count := number(t, "DRAY_PREPARING_SEED", 1), number(t, "DRAY_PREPARING_LIVES", 6)
+	first, count := histories.Number(t, "DRAY_PREPARING_SEED", 1), histories.Number(t, "DRAY_PREPARING_LIVES", 6)
 	calls := 0
 	machines := []string{"two-gpus", "rtx-pro-6000", "dgx-a100-40-mig"}
 	for seed := first; seed < first+count; seed++ {
 		name := machines[seed%len(machines)]
 		passed := t.Run(fmt.Sprintf("seed=%d/%s", seed, name), func(t *testing.T) {
-			l := newLife(t, name, uint64(seed))
-			defer func() {
-				if t.Failed() {
-					t.Logf("what happened:\n%s", strings.Join(l.log, "\n"))
-				}
-			}()
+			l := newLife(t, name, seed)
 			for range 14 {
 				l.next()
 				l.check()
@@ -56,7 +36,7 @@ func TestLivesOfANode(t *testing.T) {
 			calls += l.calls
 		})
 		if !passed {
-			t.Fatalf("run it again with DRAY_PREPARING_SEED=%d DRAY_PREPARING_LIVES=1", seed)
+			t.FailNow()
 		}
 	}
 	t.Logf("lives: %d lives of a node, with %d calls: nothing left in any", count, calls)
@@ -65,8 +45,7 @@ func TestLivesOfANode(t *testing.T) {
 // life is a node with claims that come and go.
 type life struct {
 	*node
-	r   *rand.Rand
-	log []string
+	*histories.History
 	// names of devices that there could be.
 	names []string
 	// alive are claims that the kubelet knows; ready are those whose devices it was
@@ -84,8 +63,9 @@ type life struct {
 	foreign map[partition]bool
 }
 
-func newLife(t *testing.T, name string, seed uint64) *life {
-	l := &life{node: newNode(t, name), r: rand.New(rand.NewPCG(seed, 0)), alive: map[types.UID]*wish{}, ready: map[types.UID][]prepare.Device{},
+func newLife(t *testing.T, name string, seed int) *life {
+	l := &life{node: newNode(t, name), History: histories.New(t, seed, fmt.Sprintf("DRAY_PREPARING_SEED=%d DRAY_PREPARING_LIVES=1", seed)),
+		alive: map[types.UID]*wish{}, ready: map[types.UID][]prepare.Device{},
 		modes: map[string]bool{}, touched: map[string]bool{}, foreign: map[partition]bool{}}
 	node := l.hardware()
 	publisher, err := publish.New(publish.Options{Features: publish.DefaultFeatures(), MIG: publish.MIGDynamic})
@@ -115,13 +95,9 @@ func newLife(t *testing.T, name string, seed uint64) *life {
 	return l
 }
 
-func (l *life) note(format string, arguments ...any) {
-	l.log = append(l.log, fmt.Sprintf(format, arguments...))
-}
-
 // next does one thing.
 func (l *life) next() {
-	switch n := l.r.IntN(20); {
+	switch n := l.IntN(20); {
 	case n < 8:
 		l.prepare()
 	case n < 11:
@@ -141,14 +117,14 @@ func (l *life) next() {
 
 // pick is a claim that is alive, or a new one.
 func (l *life) pick() *wish {
-	if known := l.known(); len(known) > 0 && l.r.IntN(3) == 0 {
-		return known[l.r.IntN(len(known))]
+	if known := l.known(); len(known) > 0 && l.IntN(3) == 0 {
+		return known[l.IntN(len(known))]
 	}
 	l.count++
-	w := &wish{uid: types.UID(fmt.Sprintf("claim-%d", l.count)), admin: l.r.IntN(8) == 0}
-	w.exclusive = !w.admin && l.r.IntN(4) == 0
-	for range 1 + l.r.IntN(3) {
-		if name := l.names[l.r.IntN(len(l.names))]; !slices.Contains(w.devices, name) {
+	w := &wish{uid: types.UID(fmt.Sprintf("claim-%d", l.count)), admin: l.IntN(8) == 0}
+	w.exclusive = !w.admin && l.IntN(4) == 0
+	for range 1 + l.IntN(3) {
+		if name := l.names[l.IntN(len(l.names))]; !slices.Contains(w.devices, name) {
 			w.devices = append(w.devices, name)
 		}
 	}
@@ -171,7 +147,7 @@ func (l *life) known() []*wish {
 func (l *life) prepare() {
 	w := l.pick()
 	devices, err := l.process().Prepare(l.t.Context(), w.claim())
-	l.note("prepare %s: %v", w, err)
+	l.Note("prepare %s: %v", w, err)
 	l.prepared(w, devices, err)
 }
 
@@ -202,9 +178,9 @@ func (l *life) unprepare() {
 	if len(known) == 0 {
 		return
 	}
-	w := known[l.r.IntN(len(known))]
+	w := known[l.IntN(len(known))]
 	err := l.process().Unprepare(l.t.Context(), w.uid)
-	l.note("unprepare %s: %v", w, err)
+	l.Note("unprepare %s: %v", w, err)
 	l.gone(w, err)
 }
 
@@ -221,25 +197,25 @@ func (l *life) gone(w *wish, err error) {
 // kill kills a process in the middle of a call. The next one may or may not be
 // started before it is asked.
 func (l *life) kill() {
-	step := l.r.IntN(30)
+	step := l.IntN(30)
 	known := l.known()
-	if len(known) == 0 || l.r.IntN(2) == 0 {
+	if len(known) == 0 || l.IntN(2) == 0 {
 		w := l.pick()
 		var devices []prepare.Device
 		survived, err := l.survives(step, func(p *prepare.Preparer) (err error) {
 			devices, err = p.Prepare(l.t.Context(), w.claim())
 			return err
 		})
-		l.note("prepare %s, killed before step %d: %v, %v", w, step, !survived, err)
+		l.Note("prepare %s, killed before step %d: %v, %v", w, step, !survived, err)
 		if survived {
 			l.prepared(w, devices, err)
 		} else {
 			l.calls++
 		}
 	} else {
-		w := known[l.r.IntN(len(known))]
+		w := known[l.IntN(len(known))]
 		survived, err := l.survives(step, func(p *prepare.Preparer) error { return p.Unprepare(l.t.Context(), w.uid) })
-		l.note("unprepare %s, killed before step %d: %v, %v", w, step, !survived, err)
+		l.Note("unprepare %s, killed before step %d: %v, %v", w, step, !survived, err)
 		if survived {
 			l.gone(w, err)
 		} else {
@@ -247,14 +223,14 @@ func (l *life) kill() {
 			delete(l.ready, w.uid)
 		}
 	}
-	if l.r.IntN(2) == 0 {
+	if l.IntN(2) == 0 {
 		l.restart()
 	}
 }
 
 func (l *life) restart() {
 	err := l.process().Start(l.t.Context())
-	l.note("start: %v", err)
+	l.Note("start: %v", err)
 	if err != nil {
 		l.t.Errorf("start: %v", err)
 	}
@@ -269,7 +245,7 @@ func (l *life) reboot() {
 	if err := l.folder.Update(func(tx *state.Tx) error { return tx.Reboot() }); err != nil {
 		l.t.Fatal(err)
 	}
-	l.note("reboot")
+	l.Note("reboot")
 	clear(l.ready)
 	clear(l.foreign)
 	for uuid := range l.touched {
@@ -283,7 +259,7 @@ func (l *life) reboot() {
 
 // makeForeign makes a partition as an administrator would.
 func (l *life) makeForeign() {
-	found, ok := publish.FindNVIDIA(l.hardware(), l.names[l.r.IntN(len(l.names))])
+	found, ok := publish.FindNVIDIA(l.hardware(), l.names[l.IntN(len(l.names))])
 	if !ok || found.Profile == nil || !found.GPU.MIG.Enabled {
 		return
 	}
@@ -295,7 +271,7 @@ func (l *life) makeForeign() {
 		_, err := gpu.CreateGPUInstanceAt(p.profile, p.at)
 		return err
 	})
-	l.note("an administrator makes %+v: %v", p, err)
+	l.Note("an administrator makes %+v: %v", p, err)
 	if err == nil {
 		l.foreign[p] = true
 		l.touched[p.gpu] = true
@@ -324,7 +300,7 @@ func (l *life) destroyForeign() {
 	slices.SortFunc(list, func(a, b partition) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	for _, p := range list {
 		err := l.withGPU(p.gpu, func(gpu hardware.GPUDevice) error { return destroy(gpu, ids[p]) })
-		l.note("an administrator destroys %+v: %v", p, err)
+		l.Note("an administrator destroys %+v: %v", p, err)
 		if err != nil {
 			l.t.Errorf("an administrator's partition %+v: %v", p, err)
 		}

@@ -19,13 +19,14 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
+	"k8s.io/apimachinery/pkg/util/wait"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
 // patience is how long something may take that happens at once on an idle machine.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	logsapi.ReapplyHandling = logsapi.ReapplyHandlingIgnoreUnchanged // commands of one process
@@ -98,16 +99,13 @@ func start(t *testing.T, nodes int, args ...string) *started {
 
 func (s *started) eventually(what string, ask func() error) {
 	s.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		err := ask()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%s: %v", what, err)
-		}
-		time.Sleep(10 * time.Millisecond)
+	var last error
+	err := wait.PollUntilContextTimeout(s.t.Context(), 10*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		last = ask()
+		return last == nil, nil
+	})
+	if err != nil {
+		s.t.Fatalf("%s: %v", what, last)
 	}
 }
 

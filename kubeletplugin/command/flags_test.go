@@ -17,6 +17,7 @@ type empty struct {
 	host      hardware.Host
 	nodes     int
 	name      string
+	library   hardware.GPULibrary // there is none if it is nil
 }
 
 func (m *empty) Simulated() bool { return m.simulated }
@@ -24,7 +25,11 @@ func (m *empty) Simulated() bool { return m.simulated }
 func (m *empty) Flags(set *pflag.FlagSet) { set.StringVar(&m.name, "node-name", "node", "`NAME`") }
 
 func (m *empty) Nodes() ([]Node, error) {
-	nodes := []Node{{Name: m.name, Host: m.host, GPUs: noLibrary{}}}
+	library := m.library
+	if library == nil {
+		library = noLibrary{}
+	}
+	nodes := []Node{{Name: m.name, Host: m.host, GPUs: library}}
 	for i := 1; i < m.nodes; i++ {
 		nodes = append(nodes, Node{Name: m.name + "-" + string(rune('0'+i)), Host: m.host, GPUs: noLibrary{}})
 	}

@@ -70,8 +70,43 @@ func TestALibraryThatIsNotThereIsLookedForLessAndLessOften(t *testing.T) {
 	if err := p.Init(); !errors.Is(err, hardware.ErrGPULost) {
 		t.Errorf("another error: %v", err)
 	}
-	library.err = nil
+	if said() != 3 {
+		t.Errorf("with another error %d times", said())
+	}
+}
+
+// TestALibraryThatIsThereAndFailsIsSoonAskedAgain, but not at each call.
+func TestALibraryThatIsThereAndFailsIsSoonAskedAgain(t *testing.T) {
+	clock := &stopped{now: time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)}
+	library := &late{err: hardware.ErrGPUUnknown}
+	p := newPatient(t.Context(), library, clock)
+	begin := clock.now
+	var asked []string
+	for clock.now.Sub(begin) < 20*time.Second {
+		before := library.calls
+		if err := p.Init(); !errors.Is(err, hardware.ErrGPUUnknown) {
+			t.Fatal(err)
+		}
+		if library.calls > before {
+			asked = append(asked, clock.now.Sub(begin).String())
+		}
+		clock.now = clock.now.Add(500 * time.Millisecond)
+	}
+	if got := strings.Join(asked, " "); got != "0s 1s 3s 7s 11s 15s 19s" {
+		t.Errorf("it was asked at %s", got)
+	}
+	clock.now, library.err = begin.Add(-time.Hour), nil
 	if err := p.Init(); err != nil {
-		t.Errorf("another error is waited for: %v", err)
+		t.Errorf("after the clock was set back: %v", err)
+	}
+}
+
+func TestALibraryThatOnlyAnotherProcessCanLoadIsToldAtOnce(t *testing.T) {
+	library := &late{err: errors.Join(hardware.ErrGPULibraryStale, hardware.ErrGPULibraryMismatch)}
+	p := newPatient(t.Context(), library, &stopped{})
+	var told error
+	p.stale = func(err error) { told = err }
+	if err := p.Init(); !errors.Is(err, hardware.ErrGPULibraryStale) || !errors.Is(told, hardware.ErrGPULibraryStale) {
+		t.Errorf("it says %v, and told is %v", err, told)
 	}
 }

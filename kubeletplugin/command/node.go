@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes"
@@ -75,11 +76,13 @@ func newRunning(f *Flags, config *rest.Config, node Node, simulated bool, metric
 	return r, nil
 }
 
-// boot makes the driver of one boot.
-func (r *running) boot(ctx context.Context) (*driver.Driver, error) {
+// boot makes the driver of one boot. A GPU library of which only another process can get
+// rid is told to stale.
+func (r *running) boot(ctx context.Context, stale func(error)) (*driver.Driver, error) {
 	options := r.options
 	static := options.Publish.MIG == publish.MIGStatic
 	library := newPatient(ctx, r.node.GPUs, clockOf(r.node.Clock))
+	library.stale = stale
 	options.GPUs = library
 	options.Kinds = nvidia.Kinds(nvidia.Options{Library: library, Host: r.node.Host, DriverRoot: r.node.DriverRoot, StaticMIG: static, Step: r.node.Step})
 	watcher := watch.Watcher(watchnvidia.New(watchnvidia.Options{Library: library, Clock: clockOf(r.node.Clock)}))
@@ -99,12 +102,18 @@ func (r *running) boot(ctx context.Context) (*driver.Driver, error) {
 	return d, err
 }
 
-// run drives the node until the context ends.
-func (r *running) run(ctx context.Context) error {
+// run drives the node until the context ends. It fails if the process has to be another
+// one: what is prepared stays in the checkpoint.
+func (r *running) run(outer context.Context) error {
+	ctx, fail := context.WithCancelCause(outer)
+	defer fail(nil)
 	for {
-		d, err := r.boot(ctx)
+		d, err := r.boot(ctx, fail)
 		if err == nil {
 			err = d.Run(ctx)
+		}
+		if err == nil && outer.Err() == nil {
+			err = context.Cause(ctx)
 		}
 		if !errors.Is(err, driver.ErrRebooted) {
 			return err
@@ -113,13 +122,26 @@ func (r *running) run(ctx context.Context) error {
 	}
 }
 
-// healthy fails while there is no driver, or one that does not answer.
+// healthy fails while there is no driver, or one that does not answer its kubelet.
 func (r *running) healthy(ctx context.Context) error {
-	r.mu.Lock()
-	d := r.driver
-	r.mu.Unlock()
+	d := r.current()
 	if d == nil {
 		return errors.New("there is no driver yet on " + strings.TrimSpace(r.node.Name))
 	}
 	return d.Healthy(ctx)
+}
+
+// seeing fails while the driver cannot see which hardware there is, and says how long
+// that has been so.
+func (r *running) seeing() (time.Duration, error) {
+	if d := r.current(); d != nil {
+		return d.Seeing()
+	}
+	return 0, nil
+}
+
+func (r *running) current() *driver.Driver {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.driver
 }

@@ -57,6 +57,12 @@ type started struct {
 
 func start(t *testing.T, nodes int, args ...string) *started {
 	t.Helper()
+	return startWith(t, nil, nodes, args...)
+}
+
+// startWith starts a command of which the first node has a GPU library.
+func startWith(t *testing.T, library hardware.GPULibrary, nodes int, args ...string) *started {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "dray") // sockets have short paths
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +99,9 @@ func start(t *testing.T, nodes int, args ...string) *started {
 	t.Cleanup(s.stop)
 	args = append([]string{"--kubeconfig", filepath.Join(dir, "kubeconfig"), "--kubelet-root", filepath.Join(dir, "{node}"), "--cdi-root",
 		filepath.Join(dir, "cdi", "{node}"), "--metrics-port", fmt.Sprint(s.metrics), "--healthcheck-port", fmt.Sprint(s.health)}, args...)
-	go func() { s.code <- Run(ctx, "driver", &empty{host: host, nodes: nodes}, args, s.output, s.output) }()
+	go func() {
+		s.code <- Run(ctx, "driver", &empty{host: host, nodes: nodes, library: library}, args, s.output, s.output)
+	}()
 	return s
 }
 
@@ -181,6 +189,60 @@ func TestAProcessServesEachOfItsNodes(t *testing.T) {
 	s.stop()
 	if found := sockets(); len(found) != 0 {
 		t.Errorf("there are still %v", found)
+	}
+}
+
+// answering is a library whose Init answers what it is told to.
+type answering struct {
+	hardware.GPULibrary
+	mu     sync.Mutex
+	answer error
+}
+
+func (l *answering) Init() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.answer
+}
+
+func (l *answering) answers(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answer = err
+}
+
+// TestADriverThatCannotSeeItsHardwareDoesNotServe, and is alive all the same: another
+// process would not see more. If one would, then the process ends.
+func TestADriverThatCannotSeeItsHardwareDoesNotServe(t *testing.T) {
+	const serving, notServing = grpc_health_v1.HealthCheckResponse_SERVING, grpc_health_v1.HealthCheckResponse_NOT_SERVING
+	library := &answering{answer: hardware.ErrGPULibraryNotFound}
+	s := startWith(t, library, 1)
+	health := func(what string, want map[string]grpc_health_v1.HealthCheckResponse_ServingStatus) {
+		t.Helper()
+		s.eventually(what, func() error {
+			for _, service := range services {
+				if got, err := s.check(service); err != nil || got != want[service] {
+					return fmt.Errorf("%q is %s, %v", service, got, err)
+				}
+			}
+			return nil
+		})
+	}
+	all := map[string]grpc_health_v1.HealthCheckResponse_ServingStatus{"": serving, "readiness": serving, "liveness": serving}
+	health("without a library", all)
+	library.answers(hardware.ErrGPUUnknown)
+	health("with one that fails", map[string]grpc_health_v1.HealthCheckResponse_ServingStatus{"": notServing, "readiness": notServing, "liveness": serving})
+	library.answers(hardware.ErrGPULibraryNotFound)
+	health("without one again", all)
+	library.answers(fmt.Errorf("%w: %w", hardware.ErrGPULibraryStale, hardware.ErrGPULibraryMismatch))
+	select {
+	case code := <-s.code:
+		if code != exitError || !strings.Contains(s.output.String(), hardware.ErrGPULibraryStale.Error()) {
+			t.Errorf("code %d, %s", code, s.output)
+		}
+		s.code <- exitOK // for the cleanup
+	case <-time.After(3 * patience): // it asks seldom for a library that is not there
+		t.Error("a process that cannot load the library runs on")
 	}
 }
 

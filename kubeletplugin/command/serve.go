@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -39,27 +40,40 @@ func listen(ctx context.Context, port int) (net.Listener, error) {
 	return new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf(":%d", port))
 }
 
-// health answers whether all drivers serve their kubelets.
+// liveness is the service that says whether another process would do better.
+const liveness = "liveness"
+
+// services that can be asked for: the process as a whole. It serves if all drivers
+// answer their kubelets, and see which hardware there is.
+var services = []string{"", liveness, "readiness"}
+
+// blindPatience is how long a driver that cannot see its hardware is alive. Another
+// process would know less: it has not seen what there was. But if all that is wrong is
+// this process, then that cannot go on forever.
+const blindPatience = 5 * time.Minute
+
+// health answers for all drivers.
 type health struct {
 	grpc_health_v1.UnimplementedHealthServer
 	drivers []*running
 }
 
-// services that can be asked for: the process as a whole.
-var services = []string{"", "liveness", "readiness"}
-
 // Check implements the health service.
 func (h *health) Check(ctx context.Context, request *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
-	known := false
-	for _, service := range services {
-		known = known || request.GetService() == service
-	}
-	if !known {
-		return nil, status.Errorf(codes.NotFound, "there is no service %q", request.GetService())
+	service := request.GetService()
+	if !slices.Contains(services, service) {
+		return nil, status.Errorf(codes.NotFound, "there is no service %q", service)
 	}
 	for _, driver := range h.drivers {
-		if err := driver.healthy(ctx); err != nil {
-			klog.FromContext(ctx).Error(err, "The driver is not healthy", "node", driver.node.Name)
+		err := driver.healthy(ctx)
+		if err == nil {
+			var lasted time.Duration
+			if lasted, err = driver.seeing(); service == liveness && lasted < blindPatience {
+				err = nil
+			}
+		}
+		if err != nil {
+			klog.FromContext(ctx).Error(err, "The driver is not healthy", "node", driver.node.Name, "service", service)
 			return &grpc_health_v1.HealthCheckResponse{Status: grpc_health_v1.HealthCheckResponse_NOT_SERVING}, nil
 		}
 	}

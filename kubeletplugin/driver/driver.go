@@ -41,6 +41,7 @@ type Driver struct {
 	probeAgain chan struct{}
 	calls      calls
 	publishing publishing
+	seeing     seeing
 	statuses   *statuses
 
 	mu   sync.Mutex

@@ -68,8 +68,10 @@ func (d *Driver) round(ctx context.Context) error {
 	if err := d.rememberClaims(ctx); err != nil {
 		return err
 	}
+	d.seeing.begin(d.options.Clock.Now())
 	node, err := hardware.Discover(d.options.Host, d.options.GPUs)
 	if node == nil {
+		d.seeing.end(err)
 		return err
 	}
 	d.sayOnce(ctx, err)
@@ -79,6 +81,7 @@ func (d *Driver) round(ctx context.Context) error {
 		node, found = watcher.Look(ctx, node)
 		problems = append(problems, found...)
 	}
+	d.seeing.end(blind(d.options.Watchers))
 	return d.publish(ctx, node, problems)
 }
 

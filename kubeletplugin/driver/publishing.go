@@ -33,6 +33,10 @@ type publishing struct {
 	retry     backoff
 	// since when taints are there.
 	since map[taintID]metav1.Time
+	// first is when something was to be published first, and hasEarlier says that there
+	// were devices of an earlier driver then.
+	first      time.Time
+	hasEarlier bool
 	// published is what was given to the helper last.
 	published *resourceslice.DriverResources
 	// unread and leftOut are what was last said.
@@ -64,6 +68,9 @@ func (b *backoff) failed(now time.Time, err error) {
 func (d *Driver) publish(ctx context.Context, node *hardware.Node, problems []watch.Problem) error {
 	p := &d.publishing
 	now := d.options.Clock.Now()
+	if p.first.IsZero() {
+		p.first = now
+	}
 	if err := d.learn(ctx, now); err != nil {
 		if pools, all, publishErr := d.unproblematic(node); pools != nil || publishErr == nil {
 			d.show(newView(node, problems, all, now))
@@ -76,7 +83,7 @@ func (d *Driver) publish(ctx context.Context, node *hardware.Node, problems []wa
 		return err
 	}
 	d.show(newView(node, problems, all, now))
-	if !d.ownsPublishing(ctx) {
+	if !d.ownsPublishing(ctx) || p.keepsEarlier(node, now) {
 		return nil
 	}
 	resources := resourceslice.DriverResources{Pools: map[string]resourceslice.Pool{d.options.Node: *pool}}
@@ -95,6 +102,16 @@ func (d *Driver) publish(ctx context.Context, node *hardware.Node, problems []wa
 	d.options.Metrics.published(d.options.Name, d.options.Node, devices, tainted)
 	klog.FromContext(ctx).V(2).Info("Publishing", "devices", devices, "tainted", tainted)
 	return nil
+}
+
+// earlierPatience is how long devices that an earlier driver has published stay while this
+// one does not see any: as long as the kubelet keeps them while there is no driver.
+const earlierPatience = 30 * time.Second
+
+// keepsEarlier says whether what an earlier driver has published is to stay for now. That
+// one has seen GPUs, and this one has started while their library does not answer.
+func (p *publishing) keepsEarlier(node *hardware.Node, now time.Time) bool {
+	return p.published == nil && p.hasEarlier && node.GPUDriver == nil && now.Sub(p.first) < earlierPatience
 }
 
 func count(resources resourceslice.DriverResources) (devices, tainted int) {
@@ -150,6 +167,8 @@ func (d *Driver) learn(ctx context.Context, now time.Time) error {
 	return nil
 }
 
+// readTaintTimes reads since when the taints of this node's devices are there, and
+// whether there are any devices.
 func (d *Driver) readTaintTimes(ctx context.Context) (map[taintID]metav1.Time, error) {
 	selector := fields.Set{resourceapi.ResourceSliceSelectorDriver: d.options.Name, resourceapi.ResourceSliceSelectorNodeName: d.options.Node}
 	list, err := d.options.Client.ResourceV1().ResourceSlices().List(ctx, metav1.ListOptions{FieldSelector: selector.String()})
@@ -160,6 +179,7 @@ func (d *Driver) readTaintTimes(ctx context.Context) (map[taintID]metav1.Time, e
 	for i := range list.Items {
 		for j := range list.Items[i].Spec.Devices {
 			device := &list.Items[i].Spec.Devices[j]
+			d.publishing.hasEarlier = true
 			for _, taint := range device.Taints {
 				if taint.TimeAdded != nil {
 					since[taintID{device.Name, taint.Key, taint.Value, string(taint.Effect)}] = *taint.TimeAdded

@@ -21,6 +21,12 @@ var (
 	ErrGPUTimeout = errors.New("timeout")
 	// ErrGPULibraryNotFound (NVML_ERROR_LIBRARY_NOT_FOUND).
 	ErrGPULibraryNotFound = errors.New("there is no GPU library")
+	// ErrGPULibraryMismatch: the library is not of the version of the driver that is
+	// loaded, as during an upgrade (NVML_ERROR_LIB_RM_VERSION_MISMATCH).
+	ErrGPULibraryMismatch = errors.New("the GPU library is not of the loaded driver's version")
+	// ErrGPULibraryStale: neither is the library that this process has loaded, and
+	// cannot get rid of. Only another process can load one that is.
+	ErrGPULibraryStale = errors.New("this process has loaded a GPU library that is not of the driver's version any more")
 	// ErrGPULost: the GPU has fallen off the bus (NVML_ERROR_GPU_IS_LOST).
 	ErrGPULost = errors.New("the GPU is lost")
 	// ErrGPUResetRequired (NVML_ERROR_RESET_REQUIRED).

@@ -5,6 +5,7 @@
 // says that there is none, so that everything builds and runs anywhere.
 //
 //	library.go  the library, its errors, and functions that it may lack
+//	trial.go    whether the library fits the driver, before it cannot be unloaded any more
 //	device.go   GPUs and MIG devices: what they are
 //	mig.go      partitions
 //	vgpu.go     virtual GPUs

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -16,10 +17,12 @@ import (
 // New returns the library at a path, or where the system has it if that is empty. It
 // is loaded by Init.
 func New(path string) hardware.GPULibrary {
-	if path == "" {
-		return adapt(nvml.New())
+	l := adapt(nvml.New())
+	if path != "" {
+		l = adapt(nvml.New(nvml.WithLibraryPath(path)))
 	}
-	return adapt(nvml.New(nvml.WithLibraryPath(path)))
+	l.try = func() error { return try(path) }
+	return l
 }
 
 func adapt(n nvml.Interface) *library { return &library{nvml: n, profileName: profileName} }
@@ -29,6 +32,12 @@ type library struct {
 	// profileName is the one call that no other implementation of go-nvml's interface
 	// can answer.
 	profileName func(device nvml.Device, kind int) (string, nvml.Return)
+	// try comes before the first use of the library, if it is set.
+	try func() error
+
+	mu sync.Mutex
+	// isUsed says that the library was called, and will not be unloaded.
+	isUsed bool
 }
 
 // has fails with ErrGPUNotSupported if the library is older than a function. It comes
@@ -45,19 +54,20 @@ var _ hardware.GPULibrary = (*library)(nil)
 
 // returns are the library's codes as errors; all others are ErrGPUUnknown.
 var returns = map[nvml.Return]error{
-	nvml.ERROR_UNINITIALIZED:          hardware.ErrGPUUninitialized,
-	nvml.ERROR_INVALID_ARGUMENT:       hardware.ErrGPUInvalidArgument,
-	nvml.ERROR_NOT_SUPPORTED:          hardware.ErrGPUNotSupported,
-	nvml.ERROR_FUNCTION_NOT_FOUND:     hardware.ErrGPUNotSupported,
-	nvml.ERROR_NO_PERMISSION:          hardware.ErrGPUNoPermission,
-	nvml.ERROR_NOT_FOUND:              hardware.ErrGPUNotFound,
-	nvml.ERROR_DRIVER_NOT_LOADED:      hardware.ErrGPUDriverNotLoaded,
-	nvml.ERROR_TIMEOUT:                hardware.ErrGPUTimeout,
-	nvml.ERROR_LIBRARY_NOT_FOUND:      hardware.ErrGPULibraryNotFound,
-	nvml.ERROR_GPU_IS_LOST:            hardware.ErrGPULost,
-	nvml.ERROR_RESET_REQUIRED:         hardware.ErrGPUResetRequired,
-	nvml.ERROR_IN_USE:                 hardware.ErrGPUInUse,
-	nvml.ERROR_INSUFFICIENT_RESOURCES: hardware.ErrGPUInsufficientResources,
+	nvml.ERROR_UNINITIALIZED:           hardware.ErrGPUUninitialized,
+	nvml.ERROR_INVALID_ARGUMENT:        hardware.ErrGPUInvalidArgument,
+	nvml.ERROR_NOT_SUPPORTED:           hardware.ErrGPUNotSupported,
+	nvml.ERROR_FUNCTION_NOT_FOUND:      hardware.ErrGPUNotSupported,
+	nvml.ERROR_NO_PERMISSION:           hardware.ErrGPUNoPermission,
+	nvml.ERROR_NOT_FOUND:               hardware.ErrGPUNotFound,
+	nvml.ERROR_DRIVER_NOT_LOADED:       hardware.ErrGPUDriverNotLoaded,
+	nvml.ERROR_TIMEOUT:                 hardware.ErrGPUTimeout,
+	nvml.ERROR_LIBRARY_NOT_FOUND:       hardware.ErrGPULibraryNotFound,
+	nvml.ERROR_LIB_RM_VERSION_MISMATCH: hardware.ErrGPULibraryMismatch,
+	nvml.ERROR_GPU_IS_LOST:             hardware.ErrGPULost,
+	nvml.ERROR_RESET_REQUIRED:          hardware.ErrGPUResetRequired,
+	nvml.ERROR_IN_USE:                  hardware.ErrGPUInUse,
+	nvml.ERROR_INSUFFICIENT_RESOURCES:  hardware.ErrGPUInsufficientResources,
 }
 
 // failed is a call's error, or nil.
@@ -71,7 +81,25 @@ func failed(call string, code nvml.Return) error {
 	return fmt.Errorf("%s: NVML code %d: %w", call, int32(code), hardware.ErrGPUUnknown)
 }
 
-func (l *library) Init() error { return failed("nvmlInit", l.nvml.Init()) }
+// Init implements hardware.GPULibrary. It fails with ErrGPULibraryMismatch while the
+// library does not fit the driver and can be replaced, and with ErrGPULibraryStale where
+// that needs another process.
+func (l *library) Init() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.isUsed && l.try != nil {
+		if err := l.try(); err != nil {
+			return err
+		}
+	}
+	code := l.nvml.Init()
+	err := failed("nvmlInit", code)
+	if errors.Is(err, hardware.ErrGPULibraryMismatch) {
+		return fmt.Errorf("%w: %w", hardware.ErrGPULibraryStale, err)
+	}
+	l.isUsed = l.isUsed || code != nvml.ERROR_LIBRARY_NOT_FOUND
+	return err
+}
 
 func (l *library) Shutdown() error { return failed("nvmlShutdown", l.nvml.Shutdown()) }
 

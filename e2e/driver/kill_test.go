@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -12,28 +14,44 @@ import (
 // TestADriverKilledBeforeAnyStepGoesOn kills the process for real: while it begins and
 // publishes, while it prepares, while it takes back. The folder of the hardware, the
 // checkpoint and the CDI files stay. The next driver must do what was asked for again,
-// and leave nothing in the end.
+// and leave nothing in the end. Some nodes share the steps, so that not all wait.
 func TestADriverKilledBeforeAnyStepGoesOn(t *testing.T) {
 	t.Parallel()
-	n := newNode(t, "two-gpus")
+	const nodes = 4
+	var kills atomic.Int64
+	var group sync.WaitGroup
+	for first := 1; first <= nodes; first++ {
+		group.Go(func() {
+			t.Run(fmt.Sprintf("every=%d/from=%d", nodes, first), func(t *testing.T) {
+				n := newNode(t, "two-gpus")
+				claim := n.claim("a", "gpu-0-mig-1g10gb-19-6", "gpu-1")
+				for step := first; n.isKilled(claim, step); step += nodes {
+					kills.Add(1)
+				}
+			})
+		})
+	}
+	group.Wait()
+	if kills.Load() < 25 {
+		t.Errorf("a driver was killed %d times: some steps are not announced", kills.Load())
+	}
+	t.Logf("killed %d times", kills.Load())
+}
+
+// isKilled has a claim served by a driver that is killed before a step, and by the next
+// one; it is false if the driver has come to its end before.
+func (n *node) isKilled(claim *resourceapi.ResourceClaim, step int) bool {
+	n.t.Helper()
 	steps := n.path("steps")
-	claim := n.claim("a", "gpu-0-mig-1g10gb-19-6", "gpu-1")
-	kills := 0
-	for step := 1; ; step++ {
-		driver := n.start([]string{stepsFile + "=" + steps, fmt.Sprintf("%s=%d", killBefore, step)})
-		if n.serveOnce(driver, claim) {
-			break
-		}
-		kills++
-		n.start(nil).finish(claim, 2)
-		if left := n.left(); left != "" {
-			t.Fatalf("killed before step %d (%s): there is still %s", step, read(t, steps), left)
-		}
+	driver := n.start([]string{stepsFile + "=" + steps, fmt.Sprintf("%s=%d", killBefore, step)})
+	if n.serveOnce(driver, claim) {
+		return false
 	}
-	if kills < 25 {
-		t.Errorf("a driver was killed %d times: some steps are not announced", kills)
+	n.start(nil).finish(claim, 2)
+	if left := n.left(); left != "" {
+		n.t.Fatalf("killed before step %d (%s): there is still %s", step, read(n.t, steps), left)
 	}
-	t.Logf("killed %d times", kills)
+	return true
 }
 
 // serveOnce prepares a claim and takes it back with a driver that may die, and says
@@ -92,7 +110,7 @@ func (n *node) left() string {
 	return ""
 }
 
-func read(t *testing.T, file string) string {
+func read(t testing.TB, file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err.Error()

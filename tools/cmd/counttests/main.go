@@ -5,8 +5,10 @@
 //	hwsim: 412 passed, 0 failed
 //
 // Subtests count as their parents do; with -whole, tests alone count, where subtests are
-// their parts. What failed is printed with its output, and the exit code is 1 then. A package that does not compile counts as one that failed, and
-// to run no test at all is an error.
+// their parts, and a test that was skipped, or a part of it, has not passed: it is printed
+// with what it said. What failed is printed with its output, and the exit code is 1 then. A
+// package that does not compile counts as one that failed, and to run no test at all is an
+// error.
 package main
 
 import (
@@ -68,7 +70,8 @@ type event struct {
 // prints a line for each package, and what the tests said that failed.
 func count(events io.Reader, w io.Writer, whole bool) (counts, error) {
 	var c counts
-	said := map[[2]string]string{} // by package and test
+	said := map[[2]string]string{}  // by package and test
+	skipped := map[[2]string]bool{} // those of which a part was, by package and test
 	failedIn := map[string]int{}
 	for decoder := json.NewDecoder(events); ; {
 		var e event
@@ -90,8 +93,9 @@ func count(events io.Reader, w io.Writer, whole bool) (counts, error) {
 		default:
 			continue
 		}
-		// A test fails if a part of it does.
-		part := whole && strings.Contains(e.Test, "/")
+		// A test fails if a part of it does. For go test it passes if a part is skipped.
+		test, _, part := strings.Cut(e.Test, "/")
+		part = part && whole
 		switch {
 		case e.Test == "" && e.Action == "fail" && failedIn[e.Package] == 0: // it did not compile, or crashed
 			c.failed++
@@ -99,7 +103,10 @@ func count(events io.Reader, w io.Writer, whole bool) (counts, error) {
 			fmt.Fprintf(w, "FAIL %s\n", e.Package)
 		case e.Test == "":
 			fmt.Fprintf(w, "%-4s %s (%.1f s)\n", e.Action, e.Package, e.Elapsed)
-		case e.Action == "pass" && !part:
+		case e.Action == "skip" && whole:
+			skipped[[2]string{e.Package, test}] = true
+			fmt.Fprint(w, said[key])
+		case e.Action == "pass" && !part && !skipped[key]:
 			c.passed++
 		case e.Action == "fail" && part:
 			fmt.Fprint(w, said[key])

@@ -42,6 +42,12 @@ const eventsOfParts = `
 {"Action":"fail","Package":"p","Test":"TestB/sub"}
 {"Action":"output","Package":"p","Test":"TestB","Output":"in all\n"}
 {"Action":"fail","Package":"p","Test":"TestB"}
+{"Action":"output","Package":"p","Test":"TestC/sub","Output":"not here\n"}
+{"Action":"skip","Package":"p","Test":"TestC/sub"}
+{"Action":"pass","Package":"p","Test":"TestC/other"}
+{"Action":"pass","Package":"p","Test":"TestC"}
+{"Action":"output","Package":"p","Test":"TestD","Output":"nor here\n"}
+{"Action":"skip","Package":"p","Test":"TestD"}
 {"Action":"fail","Package":"p","Elapsed":1}
 {"Action":"fail","Package":"q","Elapsed":2}
 `
@@ -53,7 +59,7 @@ func TestASubtestIsAPartOfItsTestWhereThoseCount(t *testing.T) {
 	if err != nil || c != (counts{1, 2}) {
 		t.Errorf("%+v, error %v", c, err)
 	}
-	want := "because\nin all\nfail p (1.0 s)\nFAIL q\n"
+	want := "because\nin all\nnot here\nnor here\nfail p (1.0 s)\nFAIL q\n"
 	if out.String() != want {
 		t.Errorf("printed\n%s\nnot\n%s", out.String(), want)
 	}

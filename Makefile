@@ -31,15 +31,15 @@ SEQUENCES ?= $(or $(DRAY_SEQUENCES),10000)
 LIVES ?= $(or $(DRAY_PREPARING_LIVES),100)
 PEER_SEQUENCES ?= $(or $(DRAY_PEER_SEQUENCES),1000)
 FUZZTIME ?= 10s
-CONTAINER_TOOL ?= docker
+export CONTAINER_TOOL ?= docker
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: programs demo images
+.PHONY: programs demo images kind-node-image
 .PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic test-hwsim test-kubeletplugin hwsim-scale hwsim-sequences prepare-lives peer-sequences chaos-scheduler e2e-local local-scale fuzz bench bench-scheduler bench-throughput bench-gate bench-profile clean ci
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-23s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  %-23s %s\n", $$1, $$2 }' Makefile
 
 build: ## Compile every package of every module
 	go build $(PACKAGES)
@@ -159,10 +159,19 @@ programs: ## Build the programs that the demonstration and documents type
 demo: programs ## Show everything on a local cluster of simulated machines: ONLY=example
 	@bin/dray-demo $(if $(ONLY),--only $(ONLY))
 
-images: ## Build container images of the scheduler and the simulated driver: CONTAINER_TOOL
+# The third image is for the pods of examples and of the suite, from a Debian package. Old
+# engines have the classic builder alone.
+images: ## Build container images of the scheduler, the simulated driver, and busybox: CONTAINER_TOOL
 	@go build -ldflags '-s -w' -o build/images/ ./scheduler/cmd/dray-scheduler ./hwsim/cmd/dray-kubeletplugin-sim
-	@set -e; for program in dray-scheduler dray-kubeletplugin-sim; do \
+	@set -e; export DOCKER_BUILDKIT=0; for program in dray-scheduler dray-kubeletplugin-sim; do \
 	$(CONTAINER_TOOL) build --quiet --tag dray-dev/$$program:latest --build-arg PROGRAM=$$program -f deploy/images/Dockerfile build/images; done
+	@if ! command -v apt-get >/dev/null; then echo "images: no apt-get, no busybox: the cluster has to pull it"; exit; fi; \
+	test -x build/images/busybox || deploy/images/debian-program busybox-static /bin/busybox build/images/busybox; \
+	DOCKER_BUILDKIT=0 $(CONTAINER_TOOL) build --quiet --tag dray-dev/busybox:latest -f deploy/images/busybox.Dockerfile build/images
+
+kind-node-image: ## Build a kind node image from Debian packages and Go modules, and print its name: CONTAINER_TOOL
+	@deploy/kind/engine-up
+	@deploy/kind/node-image
 
 prepare-lives: ## Let claims come and go on simulated nodes, with kills and reboots, in LIVES lives
 	@DRAY_PREPARING_LIVES=$(LIVES) go run ./tools/cmd/figure -prefix 'lives: ' -- \

@@ -157,7 +157,7 @@ programs: ## Build the programs that the demonstration and documents type
 	@go build -ldflags '-s -w' -o bin/ ./e2e/cmd/dray-local ./e2e/cmd/dray-demo ./hwsim/cmd/hwsim k8s.io/kubernetes/cmd/kubectl
 
 demo: programs ## Show everything on a local cluster of simulated machines: ONLY=example
-	@bin/dray-demo $(if $(ONLY),--only $(ONLY))
+	@bin/dray-demo $(if $(ONLY),--only $(ONLY)) $(if $(DOCUMENTS),--document $(DOCUMENTS))
 
 # The third image is for the pods of examples and of the suite, from a Debian package. Old
 # engines have the classic builder alone.

@@ -97,9 +97,16 @@ func empty(dir string) error {
 func (c *demoCluster) end() { c.Stop() }
 
 // whileItRuns is a context that ends when a server ends by itself, which is its cause
-// then.
+// then. Until it ends, dray-local can restart servers. What is returned ends it.
 func (c *demoCluster) whileItRuns(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	control := make(chan struct{})
+	go func() {
+		defer close(control)
+		if err := c.ServeControl(ctx); err != nil {
+			cancel(err)
+		}
+	}()
 	go func() {
 		select {
 		case err := <-c.Exited():
@@ -107,7 +114,10 @@ func (c *demoCluster) whileItRuns(ctx context.Context) (context.Context, func())
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() { cancel(nil) }
+	return ctx, func() {
+		cancel(nil)
+		<-control // nothing is started any more
+	}
 }
 
 // keepLogs says where to look after a failure.

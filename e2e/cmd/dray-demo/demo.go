@@ -34,6 +34,10 @@ func show(ctx context.Context, out io.Writer, o options) error {
 		return err
 	}
 	all, scenes := apart(all)
+	documents, err := readDocuments(o)
+	if err != nil {
+		return err
+	}
 	cluster, err := startCluster(ctx, out, o)
 	if err != nil {
 		return err
@@ -56,6 +60,11 @@ func show(ctx context.Context, out io.Writer, o options) error {
 	for _, scene := range scenes {
 		if ctx.Err() == nil {
 			failed = errors.Join(failed, tell(ctx, out, shell, scene))
+		}
+	}
+	for _, document := range documents {
+		if ctx.Err() == nil {
+			failed = errors.Join(failed, document.run(ctx, out, shell))
 		}
 	}
 	if err := errors.Join(failed, context.Cause(ctx)); err != nil {

@@ -50,3 +50,16 @@ func TestTheProgramsThatReadersTypeMustBeThere(t *testing.T) {
 		t.Errorf("error %v, want one that says how to build them", err)
 	}
 }
+
+// The documents that continuous integration has the demonstration run.
+func TestDocumentsAreReadBeforeAnythingIsStarted(t *testing.T) {
+	documents, err := readDocuments(options{repository: "../../..", documents: []string{"docs/getting-started.md", "docs/local-cluster.md"}})
+	if err != nil || len(documents) != 2 || len(documents[0].steps) < 5 || len(documents[1].steps) < 5 {
+		t.Errorf("documents are %v, error %v; want two with some commands each", documents, err)
+	}
+	for file, want := range map[string]string{"docs/none.md": "no such file", "LICENSE": "has no commands"} {
+		if _, err := readDocuments(options{repository: "../../..", documents: []string{file}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q in it", file, err, want)
+		}
+	}
+}

@@ -1,10 +1,12 @@
 // Command dray-demo shows Dray on a cluster of simulated machines: it starts the local
 // cluster, runs every example of deploy/examples, and ends with a GPU that breaks.
 //
-//	main.go    flags and exit codes
-//	demo.go    what is shown, in its order
-//	cluster.go the cluster
-//	table.go   the table of what pods got
+//	main.go      flags and exit codes
+//	demo.go      what is shown, in its order
+//	scenes.go    what is shown command by command
+//	documents.go documents besides the examples, for a test of them
+//	cluster.go   the cluster
+//	table.go     the table of what pods got
 //
 // Its exit code is 0 only if everything was as the examples' READMEs say, 1 if not or
 // if it could not be shown, and 2 if it was called wrongly.
@@ -24,6 +26,7 @@ import (
 type options struct {
 	dir, binaries, repository string
 	only                      []string
+	documents                 []string
 	seed                      uint64
 }
 
@@ -57,6 +60,7 @@ func newCommand(run func(context.Context, options) error) *cobra.Command {
 	flags.StringVar(&o.binaries, "binaries", "bin", "folder with dray-local, kubectl and hwsim")
 	flags.StringVar(&o.repository, "repository", ".", "root of this repository")
 	flags.StringSliceVar(&o.only, "only", nil, "examples to run; all if not given")
+	flags.StringSliceVar(&o.documents, "document", nil, "also run the commands of a document that is about a cluster like this one, `FILE` from the root of the repository; can be repeated")
 	flags.Uint64Var(&o.seed, "seed", 1, "sets the simulated hardware apart")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		command.SilenceErrors = true // it was called rightly: what follows is not about flags

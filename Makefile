@@ -20,6 +20,9 @@ WITHOUT_KUBERNETES := go run ./tools/cmd/packages -without k8s.io/kubernetes $(P
 # Builds the linter at the version that tools/staticcheck.mod pins.
 BUILD_STATICCHECK := GOWORK=off go build -C tools -modfile=staticcheck.mod -o ../bin/ tool
 
+# Builds kind at the version that tools/kind.mod pins.
+BUILD_KIND := GOWORK=off go build -C tools -modfile=kind.mod -ldflags '-s -w' -o ../bin/ sigs.k8s.io/kind
+
 # Runs a command in the directory of each module, or of those given, on its own go.mod.
 EACH_MODULE = set -e; for module in $(or $(2),$(MODULES)); do echo "$$module:" $(1); (cd "$$module" && GOWORK=off $(1)); done
 
@@ -35,7 +38,7 @@ export CONTAINER_TOOL ?= docker
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: programs demo images kind-node-image
+.PHONY: programs demo images kind-node-image e2e
 .PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic test-hwsim test-kubeletplugin hwsim-scale hwsim-sequences prepare-lives peer-sequences chaos-scheduler e2e-local local-scale fuzz bench bench-scheduler bench-throughput bench-gate bench-profile clean ci
 
 help: ## Show this list
@@ -172,6 +175,16 @@ images: ## Build container images of the scheduler, the simulated driver, and bu
 kind-node-image: ## Build a kind node image from Debian packages and Go modules, and print its name: CONTAINER_TOOL
 	@deploy/kind/engine-up
 	@deploy/kind/node-image
+
+# Where there can be no container engine, deploy/kind/engine-up says so and exits with 3.
+# What is left of failures is in build/e2e-failures.
+e2e: ## Try what Dray promises on a kind cluster, with real kubelets and containers: CONTAINER_TOOL, NODE_IMAGE, KEEP=1
+	@deploy/kind/engine-up
+	@$(MAKE) --no-print-directory images
+	@$(BUILD_KIND)
+	@image=$${NODE_IMAGE:-$$(deploy/kind/node-image --or-published)} && echo "nodes are of $$image" && \
+	go run ./tools/cmd/counttests -name 'e2e kind' -whole -- -count=1 -vet=off -timeout 90m $(if $(RUN),-run '$(RUN)') ./e2e/suite -args \
+	-kind=$(CURDIR)/bin/kind -kind-tool=$(CONTAINER_TOOL) -kind-image="$$image" $(if $(KEEP),-kind-keep) -keep=$(CURDIR)/build/e2e-failures
 
 prepare-lives: ## Let claims come and go on simulated nodes, with kills and reboots, in LIVES lives
 	@DRAY_PREPARING_LIVES=$(LIVES) go run ./tools/cmd/figure -prefix 'lives: ' -- \

@@ -2,6 +2,7 @@
 // says what a user may rely on and what is done to find out.
 //
 //	make e2e-local                                    on a local cluster that it makes
+//	make e2e                                          on a kind cluster that it makes
 //	go test ./e2e/suite -kubeconfig FILE [facts]      on any other
 //
 // Without a cluster to run on, go test says so and passes nothing.
@@ -16,8 +17,10 @@
 // # Hands
 //
 // Some promises are about servers that end, drivers that are updated, nodes that are
-// lost, hardware that breaks. Those need [hands]: ways to do that to the cluster. The
-// local cluster has them all. Where there are none the promise is skipped, and says so.
+// lost, hardware that breaks. Those need [hands]: ways to do that to the cluster, which
+// there are to those that the suite makes. Where there are none the promise is skipped, and
+// says so. A few promises are about processes in containers, or about hollow ones: they
+// are skipped where there are none of that kind.
 //
 // # What is left of a failure
 //
@@ -28,7 +31,9 @@
 //
 // # What is where
 //
-//	main_test.go     the environment (sigs.k8s.io/e2e-framework), and the local cluster
+//	main_test.go     the environment (sigs.k8s.io/e2e-framework)
+//	local_test.go    the local cluster, and hands to it
+//	kind_test.go     the kind cluster, and hands to it
 //	facts_test.go    the facts
 //	hands_test.go    the hands
 //	scene_test.go    a namespace, and what is asked of it

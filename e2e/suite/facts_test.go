@@ -6,6 +6,8 @@ import "flag"
 var facts struct {
 	driver, gpuClass, migClass, image, keep, pluginResource string
 	binary                                                  string
+	kind, kindTool, kindImage                               string
+	kindKeep                                                bool
 }
 
 func init() {
@@ -15,5 +17,9 @@ func init() {
 	flag.StringVar(&facts.image, "image", "busybox:1.37", "image of containers, with sh and sleep")
 	flag.StringVar(&facts.pluginResource, "plugin-resource", "", "extended resource that nodes have by a device plugin, two of each")
 	flag.StringVar(&facts.keep, "keep", "", "folder for what is left of failures; a temporary one if empty")
+	flag.StringVar(&facts.kind, "kind", "", "the program kind: run the suite on a kind cluster of its own")
+	flag.StringVar(&facts.kindTool, "kind-tool", "docker", "the container engine's program: docker or podman")
+	flag.StringVar(&facts.kindImage, "kind-image", "", "image of kind's nodes; kind's own choice if empty")
+	flag.BoolVar(&facts.kindKeep, "kind-keep", false, "keep the kind cluster when the suite is over")
 	flag.StringVar(&facts.binary, "dray-local", "", "the program dray-local: run the suite on a local cluster of its own")
 }

@@ -60,7 +60,7 @@ func keep(ctx context.Context, dir, namespace string) error {
 		}
 	}
 	if cluster.hands != nil {
-		return cluster.hands.logs(dir)
+		return cluster.hands.logs(ctx, dir)
 	}
 	return nil
 }

@@ -22,8 +22,9 @@ import (
 	"github.com/dray-dev/dray/e2e/hollow/shown"
 )
 
-// patience is how long something may take that takes a second on an idle machine.
-const patience = time.Minute
+// patience is how long something may take that takes a second on an idle machine. On a
+// cluster with containers it is longer.
+var patience = time.Minute
 
 // look is how often is looked whether something has come true.
 const look = 100 * time.Millisecond
@@ -187,17 +188,29 @@ func (s *scene) gpuNode() (string, []resourceapi.Device) { s.Helper(); return s.
 
 func (s *scene) migNode() (string, []resourceapi.Device) { s.Helper(); return s.nodeWith(true) }
 
+// nodeWith waits for the node where the suite has made the cluster and knows that there is
+// one, whose driver may be about to publish.
 func (s *scene) nodeWith(partitions bool) (string, []resourceapi.Device) {
 	s.Helper()
-	nodes := s.nodes()
-	for _, name := range sortedKeys(nodes) {
-		has := len(ofType(nodes[name], "mig")) > 0
-		if has == partitions && len(ofType(nodes[name], "gpu")) > 0 {
-			return name, nodes[name]
+	var node string
+	var devices []resourceapi.Device
+	find := func() error {
+		nodes := s.nodes()
+		for _, name := range sortedKeys(nodes) {
+			has := len(ofType(nodes[name], "mig")) > 0
+			if has == partitions && len(ofType(nodes[name], "gpu")) > 0 {
+				node, devices = name, nodes[name]
+				return nil
+			}
 		}
+		return fmt.Errorf("there is no node with GPUs and partitions=%t", partitions)
 	}
-	s.Skipf("there is no node with GPUs and partitions=%t", partitions)
-	return "", nil
+	if cluster.hands != nil {
+		s.eventually("a node is to publish its GPUs", find)
+	} else if err := find(); err != nil {
+		s.Skip(err)
+	}
+	return node, devices
 }
 
 func sortedKeys[V any](of map[string]V) []string {
@@ -325,15 +338,27 @@ func (s *scene) devices(claim string) []string {
 	return names
 }
 
-// given is what a container got, where nodes show it.
+// given is what a container has got.
 func (s *scene) given(object *corev1.Pod, container string) shown.Given {
 	s.Helper()
-	given, ok, err := shown.Of(object.Annotations, container)
-	s.must(err)
-	if !ok {
-		s.Fatalf("pod %s does not show what container %s got", object.Name, container)
+	var given shown.Given
+	var err error
+	if cluster.hands != nil {
+		given, err = cluster.hands.given(s.ctx, object, container)
+	} else {
+		given, err = shownOf(object, container)
 	}
+	s.must(err)
 	return given
+}
+
+// shownOf is what the pod itself shows of it, on a hollow node.
+func shownOf(object *corev1.Pod, container string) (shown.Given, error) {
+	given, ok, err := shown.Of(object.Annotations, container)
+	if err == nil && !ok {
+		err = fmt.Errorf("pod %s does not show what container %s got", object.Name, container)
+	}
+	return given, err
 }
 
 // gpuNodes counts the device nodes of GPUs that a container got.

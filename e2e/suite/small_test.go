@@ -20,7 +20,7 @@ func names(devices []resourceapi.Device) []string {
 func needHandsOf(s *scene) hands {
 	s.Helper()
 	if cluster.hands == nil {
-		s.Skip("it takes hands in the cluster, which there are on a local one only")
+		s.Skip("it takes hands in the cluster, which there are on those that the suite makes")
 	}
 	return cluster.hands
 }

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dray-dev/dray/e2e/examples"
 )
 
 func TestOnlyExamplesThatThereAreCanBeChosen(t *testing.T) {
@@ -60,6 +64,36 @@ func TestDocumentsAreReadBeforeAnythingIsStarted(t *testing.T) {
 	for file, want := range map[string]string{"docs/none.md": "no such file", "LICENSE": "has no commands"} {
 		if _, err := readDocuments(options{repository: "../../..", documents: []string{file}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q in it", file, err, want)
+		}
+	}
+}
+
+func TestScenesComeAfterTheOtherExamplesAndThoseThatNameMachinesLast(t *testing.T) {
+	names := func(all []examples.Example) (names []string) {
+		for _, e := range all {
+			names = append(names, e.Name)
+		}
+		return names
+	}
+	others, some := apart([]examples.Example{{Name: "a", Machines: []string{"l40s"}}, {Name: "broken-gpu"}, {Name: "b"}, {Name: "does-not-fit"}, {Name: "c", Machines: []string{"t4"}}, {Name: "d"}})
+	if got := names(others); !slices.Equal(got, []string{"b", "d", "a", "c"}) {
+		t.Errorf("the others are %v", got)
+	}
+	if got := names(some); !slices.Equal(got, []string{"does-not-fit", "broken-gpu"}) {
+		t.Errorf("the scenes are %v", got)
+	}
+}
+
+func TestProgressIsSaidInOrder(t *testing.T) {
+	var out strings.Builder
+	said := progress{out: &out, lines: make([]string, 3)}
+	for _, step := range []struct {
+		i    int
+		want string
+	}{{1, ""}, {0, "a0a1"}, {2, "a0a1a2"}} {
+		said.done(step.i, fmt.Sprint("a", step.i))
+		if out.String() != step.want {
+			t.Errorf("after %d it has said %q, not %q", step.i, out.String(), step.want)
 		}
 	}
 }

@@ -24,7 +24,8 @@ var scenes = []struct {
 	{"broken-gpu", nil},
 }
 
-// apart sets the scenes apart, each in its order.
+// apart sets the scenes apart, each in its order. Of the others, those come last that run
+// last, so that what is said of them comes as they go.
 func apart(all []examples.Example) (others, some []examples.Example) {
 	isScene := func(e examples.Example) bool { return sceneOf(e.Name) >= 0 }
 	for _, e := range all {
@@ -34,6 +35,9 @@ func apart(all []examples.Example) (others, some []examples.Example) {
 			others = append(others, e)
 		}
 	}
+	slices.SortStableFunc(others, func(a, b examples.Example) int {
+		return min(len(a.Machines), 1) - min(len(b.Machines), 1)
+	})
 	slices.SortStableFunc(some, func(a, b examples.Example) int { return sceneOf(a.Name) - sceneOf(b.Name) })
 	return others, some
 }

@@ -179,7 +179,7 @@ type GPUEventSet interface {
 
 // GPUEvent is one thing that happened.
 type GPUEvent struct {
-	// Device is the GPU's UUID.
+	// Device is the GPU's UUID, empty if the GPU does not tell it any more.
 	Device string
 	Type   GPUEventType
 	// Data is the XID of a critical error.

@@ -305,6 +305,17 @@ func TestEventsNameTheGPUAndWhereInIt(t *testing.T) {
 	if diff := cmp.Diff(want, event); diff != "" || waited != 1500 {
 		t.Errorf("after %d ms: %s", waited, diff)
 	}
+	// It has fallen off the bus, and this is what it says last.
+	mocked.GetUUIDFunc = func() (string, nvml.Return) { return "", nvml.ERROR_GPU_IS_LOST }
+	if event, err := events.Wait(0); err != nil || event.Device != want.Device || event.Data != 79 {
+		t.Errorf("the last event of a GPU: %+v, %v", event, err)
+	}
+	stranger := s.Devices[1].(*server.Device)
+	stranger.GetUUIDFunc = mocked.GetUUIDFunc
+	next.Device = stranger
+	if event, err := events.Wait(0); err != nil || event.Device != "" || event.Data != 79 {
+		t.Errorf("the last event of a GPU that nobody knows: %+v, %v", event, err)
+	}
 	code = nvml.ERROR_TIMEOUT
 	if _, err := events.Wait(0); !errors.Is(err, hardware.ErrGPUTimeout) {
 		t.Errorf("with nothing to tell: %v", err)

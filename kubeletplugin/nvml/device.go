@@ -171,5 +171,12 @@ func (d *device) RegisterEvents(types hardware.GPUEventType, set hardware.GPUEve
 	if !ok {
 		return fmt.Errorf("register events: %w: %w", errOther, hardware.ErrGPUInvalidArgument)
 	}
+	uuid, err := d.UUID()
+	if err != nil {
+		return err
+	}
+	ours.mu.Lock()
+	ours.uuids[d.nvml] = uuid
+	ours.mu.Unlock()
 	return failed("register events", d.nvml.RegisterEvents(uint64(types), ours.EventSet))
 }

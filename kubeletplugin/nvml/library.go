@@ -145,23 +145,39 @@ func (l *library) NewEventSet() (hardware.GPUEventSet, error) {
 	if err := failed("event set", code); err != nil {
 		return nil, err
 	}
-	return &eventSet{set}, nil
+	return &eventSet{EventSet: set, uuids: map[nvml.Device]string{}}, nil
 }
 
-type eventSet struct{ nvml.EventSet }
+type eventSet struct {
+	nvml.EventSet
+	mu sync.Mutex
+	// uuids of the devices that are registered. One that has fallen off the bus does not
+	// tell it any more, and has an event to tell.
+	uuids map[nvml.Device]string
+}
 
-// Wait implements hardware.GPUEventSet.
+// Wait implements hardware.GPUEventSet. An event is never dropped: that of a device which
+// nobody knows has none.
 func (s *eventSet) Wait(timeout time.Duration) (hardware.GPUEvent, error) {
 	data, code := s.EventSet.Wait(uint32(min(max(timeout.Milliseconds(), 0), math.MaxInt32)))
 	if err := failed("wait for an event", code); err != nil {
 		return hardware.GPUEvent{}, err
 	}
-	uuid, code := data.Device.GetUUID()
-	if err := failed("UUID of an event's device", code); err != nil {
-		return hardware.GPUEvent{}, err
-	}
-	return hardware.GPUEvent{Device: uuid, Type: hardware.GPUEventType(data.EventType), Data: data.EventData,
+	return hardware.GPUEvent{Device: s.uuid(data.Device), Type: hardware.GPUEventType(data.EventType), Data: data.EventData,
 		GPUInstance: where(data.GpuInstanceId), ComputeInstance: where(data.ComputeInstanceId)}, nil
+}
+
+func (s *eventSet) uuid(device nvml.Device) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if uuid, ok := s.uuids[device]; ok {
+		return uuid
+	}
+	uuid, code := device.GetUUID()
+	if code != nvml.SUCCESS {
+		return ""
+	}
+	return uuid
 }
 
 // where is an instance's ID, or -1 for the whole GPU.

@@ -13,7 +13,9 @@
 //
 // XIDs are events, which the library tells once: they are kept until the driver
 // starts anew, or until the GPU, which has asked for a reset after one, asks no more.
-// Everything else is asked for each time.
+// Those that end with an application are of the partition that the event names, if it
+// names one, and end with it at the latest (xid.go). Everything else is asked for each
+// time.
 //
 // A GPU is lost if the library says so, or if it does not answer after the XID of one
 // that has fallen off the bus. Whatever else the library answers instead of what it was

@@ -65,14 +65,14 @@ func (w *Watcher) follow(ctx context.Context, changed, works func()) error {
 			if err != nil {
 				return err
 			}
-			w.drain(set, changed)
+			w.drain(ctx, set, changed)
 			set.Free()
 			set = next
 		}
 		event, err := set.Wait(waitTime)
 		switch {
 		case err == nil:
-			w.happened(event)
+			w.happened(ctx, event)
 			changed()
 		case errors.Is(err, hardware.ErrGPUTimeout):
 		case errors.Is(err, hardware.ErrGPULost), errors.Is(err, hardware.ErrGPUNotFound):
@@ -90,15 +90,23 @@ func (w *Watcher) follow(ctx context.Context, changed, works func()) error {
 	return nil
 }
 
+// mostErrors is how often a set that is drained may say that one of its GPUs is lost. It
+// may say so for each, before it tells what they had reported.
+const mostErrors = 100
+
 // drain takes what is left in a set.
-func (w *Watcher) drain(set hardware.GPUEventSet, changed func()) {
-	for {
+func (w *Watcher) drain(ctx context.Context, set hardware.GPUEventSet, changed func()) {
+	for errs := 0; errs < mostErrors; {
 		event, err := set.Wait(0)
-		if err != nil {
+		switch {
+		case err == nil:
+			w.happened(ctx, event)
+			changed()
+		case errors.Is(err, hardware.ErrGPULost), errors.Is(err, hardware.ErrGPUNotFound):
+			errs++
+		default:
 			return
 		}
-		w.happened(event)
-		changed()
 	}
 }
 

@@ -84,6 +84,9 @@ func (l *looking) present(gpu *hardware.GPU) {
 		*gpu = gpu.KeepUnread(&before)
 	}
 	l.known[gpu.UUID] = *gpu
+	if !slices.Contains(unread, hardware.UnreadMIG) {
+		l.settle(gpu)
+	}
 	problems := l.ask(l.ctx, gpu)
 	if len(unread) == 0 {
 		delete(l.unread, gpu.UUID)
@@ -109,7 +112,7 @@ func (l *looking) miss(gpu *hardware.GPU) {
 		delete(l.xids, gpu.UUID)
 		delete(l.unread, gpu.UUID)
 		delete(l.recovering, gpu.UUID)
-	case errors.Is(reason, hardware.ErrGPULost), slices.Contains(l.xids[gpu.UUID], xidOffTheBus):
+	case errors.Is(reason, hardware.ErrGPULost), l.hasReported(gpu.UUID, xidOffTheBus):
 		delete(l.unread, gpu.UUID)
 		l.show(gpu, problem(gpu, TaintGPULost, "", resourceapi.DeviceTaintEffectNoSchedule, fmt.Sprintf("the GPU does not answer: %v", reason)))
 	case errors.Is(reason, hardware.ErrGPUResetRequired):

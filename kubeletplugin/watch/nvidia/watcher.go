@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -30,14 +28,6 @@ const (
 // the kubelet keeps the slices of a driver that is away, and believes what it has said
 // of health. A library that stumbles is no worse than a driver that restarts.
 const Patience = 30 * time.Second
-
-// harmless are the XIDs that applications cause and that leave the GPU in order, as
-// NVIDIA's driver has them. After any other no pod gets the GPU.
-var harmless = []uint64{13, 31, 43, 45, 68, 109}
-
-// xidOffTheBus says that the GPU is lost, also where the library knows no more than
-// that it does not answer.
-const xidOffTheBus = 79
 
 // Options of a Watcher.
 type Options struct {
@@ -64,7 +54,7 @@ type Watcher struct {
 	// blind is why the last Look saw nothing.
 	blind error
 	// xids of GPUs that were reported, in order.
-	xids map[string][]uint64
+	xids map[string][]xid
 	// recovering are GPUs that asked for a reset or a reboot when they were last asked.
 	recovering map[string]bool
 	// registered are the GPUs whose events are waited for, renew asks to do so anew.
@@ -77,7 +67,7 @@ var _ watch.Watcher = (*Watcher)(nil)
 // New returns a Watcher that has seen nothing yet.
 func New(options Options) *Watcher {
 	return &Watcher{options: options, known: map[string]hardware.GPU{}, unread: map[string]time.Time{},
-		xids: map[string][]uint64{}, recovering: map[string]bool{}}
+		xids: map[string][]xid{}, recovering: map[string]bool{}}
 }
 
 // ask asks a GPU that answers how it is.
@@ -112,23 +102,6 @@ func (w *Watcher) ask(ctx context.Context, gpu *hardware.GPU) []watch.Problem {
 	return problems
 }
 
-// xidProblems has one taint for all XIDs of a GPU, because a device has no two
-// taints of one key and effect: that of the last one that is not harmless, or of the
-// last.
-func (w *Watcher) xidProblems(gpu *hardware.GPU) []watch.Problem {
-	xids := w.xids[gpu.UUID]
-	if len(xids) == 0 {
-		return nil
-	}
-	effect, code := resourceapi.DeviceTaintEffectNone, xids[len(xids)-1]
-	for _, xid := range xids {
-		if !slices.Contains(harmless, xid) {
-			effect, code = resourceapi.DeviceTaintEffectNoSchedule, xid
-		}
-	}
-	return []watch.Problem{problem(gpu, TaintXID, strconv.FormatUint(code, 10), effect, fmt.Sprintf("the GPU reported XID %d", code))}
-}
-
 func recoveryProblem(gpu *hardware.GPU, action hardware.GPURecoveryAction) watch.Problem {
 	return problem(gpu, TaintRecovery, action.String(), resourceapi.DeviceTaintEffectNoSchedule, fmt.Sprintf("the GPU needs to recover: %s", action))
 }
@@ -136,18 +109,4 @@ func recoveryProblem(gpu *hardware.GPU, action hardware.GPURecoveryAction) watch
 func problem(gpu *hardware.GPU, key, value string, effect resourceapi.DeviceTaintEffect, message string) watch.Problem {
 	return watch.Problem{Device: publish.NVIDIAGPUName(gpu.Minor), Taint: resourceapi.DeviceTaint{Key: key, Value: value, Effect: effect},
 		Unhealthy: effect != resourceapi.DeviceTaintEffectNone, Message: message}
-}
-
-// happened records an event.
-func (w *Watcher) happened(event hardware.GPUEvent) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if event.Type != hardware.EventXidCritical {
-		return
-	}
-	xids := w.xids[event.Device]
-	if i := slices.Index(xids, event.Data); i >= 0 {
-		xids = slices.Delete(xids, i, i+1)
-	}
-	w.xids[event.Device] = append(xids, event.Data)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
+	"github.com/dray-dev/dray/kubeletplugin/publish"
 )
 
 // fakeGPU is a GPU as its library describes it.
@@ -24,6 +25,7 @@ type fakeGPU struct {
 	lost     bool
 	fails    error // what it answers, nil if it does
 	unread   []string
+	mig      []hardware.GPUInstanceState
 	hot      bool
 	recovery hardware.GPURecoveryAction
 }
@@ -129,7 +131,9 @@ type fakeSet struct {
 	gpus    []string
 	events  chan hardware.GPUEvent
 	fails   error
-	freed   bool
+	// failures is how often it fails before it tells an event; 0 is always.
+	failures int
+	freed    bool
 }
 
 func (l *fakeLibrary) NewEventSet() (hardware.GPUEventSet, error) {
@@ -143,6 +147,11 @@ func (l *fakeLibrary) NewEventSet() (hardware.GPUEventSet, error) {
 func (s *fakeSet) Wait(timeout time.Duration) (hardware.GPUEvent, error) {
 	s.library.mu.Lock()
 	err := s.fails
+	if s.failures > 0 {
+		if s.failures--; s.failures == 0 {
+			s.fails = nil
+		}
+	}
 	s.library.mu.Unlock()
 	if err != nil {
 		return hardware.GPUEvent{}, err
@@ -189,6 +198,10 @@ func (l *fakeLibrary) node() *hardware.Node {
 			if !slices.Contains(g.unread, "memory") {
 				gpu.MemoryBytes = 80
 			}
+			if !slices.Contains(g.unread, hardware.UnreadMIG) {
+				gpu.MIG = &hardware.MIG{Enabled: true, Instances: slices.Clone(g.mig), Profiles: []hardware.MIGProfile{{Name: "1g.10gb", ID: 19,
+					Placements: []hardware.Placement{{Start: 0, Size: 1}, {Start: 1, Size: 1}}}}}
+			}
 			gpu.Address = g.address
 			node.GPUs = append(node.GPUs, gpu)
 		}
@@ -206,7 +219,8 @@ func (*now) After(time.Duration) <-chan time.Time { return time.After(time.Milli
 // TestProblems tells the story of a machine with two GPUs in each file of testdata.
 // Each line does one thing; the answer is which GPUs are shown, and their problems.
 //
-//	xid GPU CODE | lost GPU | found GPU | remove GPU | add GPU | hot GPU | cool GPU
+//	xid GPU CODE [INSTANCE] | partition GPU INSTANCE START | destroy GPU INSTANCE
+//	lost GPU | found GPU | remove GPU | add GPU | hot GPU | cool GPU
 //	needs GPU ACTION | look
 //	fails GPU ERROR | answers GPU     it answers with the error, as timeout
 //	unread GPU PARTS | read GPU       discovery reads it without these
@@ -268,9 +282,15 @@ func (l *fakeLibrary) do(w *Watcher, clock *now, words []string) error {
 		if _, err := fmt.Sscan(words[2], &code); err != nil {
 			return err
 		}
-		w.happened(hardware.GPUEvent{Device: g.uuid, Type: hardware.EventXidCritical, Data: uint64(code)})
+		event := hardware.GPUEvent{Device: g.uuid, Type: hardware.EventXidCritical, Data: uint64(code), GPUInstance: -1, ComputeInstance: -1}
+		if len(words) > 3 {
+			if _, err := fmt.Sscan(words[3], &event.GPUInstance); err != nil {
+				return err
+			}
+		}
+		w.happened(context.Background(), event)
 	case "clock": // an event that says nothing by itself
-		w.happened(hardware.GPUEvent{Device: g.uuid, Type: hardware.EventClockChange, Data: 7})
+		w.happened(context.Background(), hardware.GPUEvent{Device: g.uuid, Type: hardware.EventClockChange, Data: 7})
 	case "lost", "found":
 		g.lost = words[0] == "lost"
 	case "fails", "answers":
@@ -280,6 +300,14 @@ func (l *fakeLibrary) do(w *Watcher, clock *now, words []string) error {
 				return errors.New("there is no such answer")
 			}
 		}
+	case "partition":
+		i := hardware.GPUInstanceState{ProfileID: 19, Placement: hardware.Placement{Size: 1}}
+		if _, err := fmt.Sscan(words[2]+" "+words[3], &i.ID, &i.Placement.Start); err != nil {
+			return err
+		}
+		g.mig = append(g.mig, i)
+	case "destroy":
+		g.mig = slices.DeleteFunc(g.mig, func(i hardware.GPUInstanceState) bool { return fmt.Sprint(i.ID) == words[2] })
 	case "unread":
 		g.unread = words[2:]
 	case "read":
@@ -310,20 +338,48 @@ func look(t *testing.T, l *fakeLibrary, w *Watcher) string {
 	}
 	var text strings.Builder
 	for i := range node.GPUs {
-		fmt.Fprintf(&text, "gpu-%d %s\n", node.GPUs[i].Minor, node.GPUs[i].UUID)
-		for j := range problems {
-			p := &problems[j]
-			if !p.Concerns(fmt.Sprintf("gpu-%d", node.GPUs[i].Minor)) {
-				continue
+		gpu := &node.GPUs[i]
+		fmt.Fprintf(&text, "gpu-%d %s\n", gpu.Minor, gpu.UUID)
+		devices := []string{publish.NVIDIAGPUName(gpu.Minor)}
+		if gpu.MIG != nil {
+			for j := range gpu.MIG.Instances {
+				devices = append(devices, publish.NVIDIAPartitionName(gpu, &gpu.MIG.Instances[j]))
 			}
-			unhealthy := ""
-			if p.Unhealthy {
-				unhealthy = " unhealthy"
+		}
+		of := map[string]bool{}
+		for j, device := range devices {
+			taints := map[string]bool{}
+			if j > 0 {
+				fmt.Fprintf(&text, "  %s\n", device)
 			}
-			if p.Unknown {
-				unhealthy += " unknown"
+			for k := range problems {
+				p := &problems[k]
+				if !p.Concerns(device) {
+					continue
+				}
+				if id := p.Taint.Key + ":" + string(p.Taint.Effect); taints[id] {
+					t.Errorf("%s has two taints %s", device, id)
+				} else {
+					taints[id] = true
+				}
+				if j > 0 && p.Device == devices[0] {
+					continue // of the whole GPU
+				}
+				health := ""
+				if p.Unhealthy {
+					health = " unhealthy"
+				}
+				if p.Unknown {
+					health += " unknown"
+				}
+				of[p.Device] = true
+				fmt.Fprintf(&text, "%*s%s=%s:%s%s (%s)\n", 2+2*min(j, 1), "", p.Taint.Key, p.Taint.Value, p.Taint.Effect, health, p.Message)
 			}
-			fmt.Fprintf(&text, "  %s=%s:%s%s (%s)\n", p.Taint.Key, p.Taint.Value, p.Taint.Effect, unhealthy, p.Message)
+		}
+		for k := range problems {
+			if p := &problems[k]; strings.HasPrefix(p.Device, devices[0]) && !of[p.Device] {
+				t.Errorf("a problem of %s, which there is not: %+v", p.Device, p)
+			}
 		}
 	}
 	for i := range node.GPUs {
@@ -417,6 +473,27 @@ func TestAGPUThatIsLostDoesNotKeepOthersFromBeingWatched(t *testing.T) {
 	l.mu.Unlock()
 	until("that is told", func() bool { return changes() > before })
 	until("the other is waited for", func() bool { _, ok := l.newest("GPU-0"); return ok })
+}
+
+// TestWhatAGPUSaidBeforeItWasLostIsNotForgotten: the set fails as soon as the GPU is lost,
+// with the event still in it.
+func TestWhatAGPUSaidBeforeItWasLostIsNotForgotten(t *testing.T) {
+	l := &fakeLibrary{}
+	l.add(0)
+	gone := l.add(1)
+	w := New(Options{Library: l, Clock: &now{}})
+	w.Look(t.Context(), l.node())
+	until, _ := running(t, w)
+	var set *fakeSet
+	until("both are waited for", func() (ok bool) { set, ok = l.newest("GPU-0", "GPU-1"); return ok })
+	l.mu.Lock()
+	gone.lost, set.fails, set.failures = true, hardware.ErrGPULost, 3
+	set.events <- hardware.GPUEvent{Device: "GPU-1", Type: hardware.EventXidCritical, Data: 79, GPUInstance: -1, ComputeInstance: -1}
+	l.mu.Unlock()
+	until("the event is told", func() bool {
+		_, problems := w.Look(t.Context(), l.node())
+		return len(problems) == 2 && problems[0].Taint.Value == "79" && problems[1].Taint.Key == TaintGPULost
+	})
 }
 
 func TestALibraryThatComesLaterIsWatched(t *testing.T) {

@@ -131,7 +131,9 @@ func readRights(driver string) (*rights, error) {
 }
 
 // slicePolicy refuses slices that the driver's account writes for another node than the
-// one that its token is bound to.
+// one that its token is bound to, or into the pool of another: a slice of a higher
+// generation would take the place of all that are in it. The driver asks in a pool of its
+// own, and without storing anything, what the API server keeps.
 func slicePolicy() (*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding) {
 	fail := admissionv1.Fail
 	name := "resourceslices-policy-" + DriverAccount
@@ -153,6 +155,8 @@ func slicePolicy() (*admissionv1.ValidatingAdmissionPolicy, *admissionv1.Validat
 				{Expression: `variables.node != ""`, Message: "the token is not bound to a node"},
 				{Expression: `variables.slice.spec.?nodeName.orValue("") == variables.node`,
 					MessageExpression: `"the driver on node " + variables.node + " may not write slices of node '" + variables.slice.spec.?nodeName.orValue("") + "'"`},
+				{Expression: `request.operation == "DELETE" || variables.slice.spec.pool.name in [variables.node, variables.node + ".probe"]`,
+					MessageExpression: `"the driver on node " + variables.node + " may not write slices of pool '" + variables.slice.spec.pool.name + "'"`},
 			},
 		},
 	}

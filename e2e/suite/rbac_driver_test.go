@@ -72,29 +72,36 @@ func TestADriverReportsItsOwnDevicesAlone(t *testing.T) {
 
 func TestADriverWritesSlicesOfItsOwnNodeAlone(t *testing.T) {
 	needHands(t)
-	promise(t, "the driver of a node cannot make, change or delete slices of another node: the admission policy refuses", func(s *scene) {
+	promise(t, "the driver of a node cannot make, change or delete slices of another node, nor write into its pool: the admission policy refuses", func(s *scene) {
 		nodes := sortedKeys(s.nodes())
 		if len(nodes) < 2 {
 			s.Skip("it takes two nodes")
 		}
 		here, elsewhere := nodes[0], nodes[1]
 		apiSlices := s.driverOn(here).ResourceV1().ResourceSlices()
-		create := func(node string) error {
+		create := func(node, pool string) error {
 			_, err := apiSlices.Create(s.ctx, &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "made-" + s.namespace},
-				Spec: resourceapi.ResourceSliceSpec{Driver: facts.driver, NodeName: &node, Pool: resourceapi.ResourcePool{Name: "made", ResourceSliceCount: 1}},
+				Spec: resourceapi.ResourceSliceSpec{Driver: facts.driver, NodeName: &node, Pool: resourceapi.ResourcePool{Name: pool, ResourceSliceCount: 1}},
 			}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			return err
 		}
 		// A policy that was made a moment ago may not be in force yet.
 		s.eventually("it is to be refused", func() error {
-			err := create(elsewhere)
+			err := create(elsewhere, here)
 			if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
 				return fmt.Errorf("a slice of another node: %v", err)
 			}
 			return contains(err.Error(), here)
 		})
-		if err := create(here); err != nil {
-			s.Errorf("a slice of its own node: %v", err)
+		for _, pool := range []string{here, here + ".probe"} {
+			if err := create(here, pool); err != nil {
+				s.Errorf("a slice of its own node in pool %s: %v", pool, err)
+			}
+		}
+		for _, pool := range []string{elsewhere, elsewhere + ".probe", "made", here + ".other", here + ".probe.probe"} {
+			if err := create(here, pool); !refusedFor(err, "may not write slices of pool '"+pool+"'") {
+				s.Errorf("a slice of its own node in pool %s: %v", pool, err)
+			}
 		}
 		list, err := cluster.client.ResourceV1().ResourceSlices().List(s.ctx, everything)
 		s.must(err)

@@ -47,7 +47,7 @@ type hollowNodes struct {
 // hollowNode is one that runs, or that was stopped.
 type hollowNode struct {
 	name string
-	node *hollow.Node       // nil: it was stopped
+	node *hollow.Node       // nil: it was stopped, and has ended
 	stop context.CancelFunc // ends it
 	done chan struct{}      // closed when it has ended
 }
@@ -102,7 +102,7 @@ func (h *hollowNodes) run(ctx context.Context) error {
 	defer serving.Wait()
 	defer server.Close()
 	for _, name := range names {
-		if err := h.start(name, fail); err != nil {
+		if _, err := h.start(name, fail); err != nil {
 			return err
 		}
 	}
@@ -118,30 +118,30 @@ func (h *hollowNodes) run(ctx context.Context) error {
 }
 
 // start starts a node that does not run. A node that ends by itself ends the process.
-func (h *hollowNodes) start(name string, fail func(error)) error {
+func (h *hollowNodes) start(name string, fail func(error)) (*hollowNode, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n := h.nodes[name]; n != nil && n.node != nil {
-		return fmt.Errorf("node %s runs already", name)
+		return nil, fmt.Errorf("node %s runs already", name)
 	}
 	dir := filepath.Join(h.dir, name)
 	file, err := localcluster.ReadNode(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig.yaml"))
 	if err != nil {
-		return fmt.Errorf("node %s: %w", name, err)
+		return nil, fmt.Errorf("node %s: %w", name, err)
 	}
 	config.QPS = -1
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("node %s: %w", name, err)
+		return nil, fmt.Errorf("node %s: %w", name, err)
 	}
 	node, err := hollow.New(hollow.Options{Name: name, Client: client, Dir: dir, Labels: file.Labels, Architecture: file.Architecture, Capacity: file.Capacity,
 		Address: h.address, Port: int32(h.port)})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, stop := context.WithCancel(h.ctx)
 	n := &hollowNode{name: name, node: node, stop: stop, done: make(chan struct{})}
@@ -152,21 +152,25 @@ func (h *hollowNodes) start(name string, fail func(error)) error {
 			fail(err)
 		}
 	}()
-	return nil
+	return n, nil
 }
 
-// end stops a node and returns when nothing of it runs. It says whether it did run.
+// end stops a node and returns when nothing of it runs. It says whether it did run. The
+// node is one that runs until it has ended, so that no other is started on its folder.
 func (h *hollowNodes) end(name string) bool {
 	h.mu.Lock()
 	n := h.nodes[name]
+	h.mu.Unlock()
 	if n == nil || n.node == nil {
-		h.mu.Unlock()
 		return false
 	}
-	h.nodes[name] = &hollowNode{name: name}
-	h.mu.Unlock()
 	n.stop()
 	<-n.done
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.nodes[name] == n { // nobody else has waited for it, too
+		h.nodes[name] = &hollowNode{name: name}
+	}
 	return true
 }
 
@@ -265,13 +269,11 @@ func (h *hollowNodes) startAnew(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	failed := func(err error) { klog.Background().Error(err, "A node has ended", "node", name) }
-	if err := h.start(name, failed); err != nil {
+	n, err := h.start(name, failed)
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusConflict)
 		return
 	}
-	h.mu.Lock()
-	n := h.nodes[name]
-	h.mu.Unlock()
 	select {
 	case <-n.node.Ready():
 	case <-n.done:

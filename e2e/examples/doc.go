@@ -4,6 +4,9 @@
 //	Load         the examples, in the order of their list
 //	Example.Run  one, with what a caller wants to see before it is cleaned up
 //	Rows         which pods an example has, where they are and what they were given
+//	Together     several at a time, so that none takes what another shows
+//	Changes      when to ask the cluster again
+//	Fleet        the nodes that they need; PublishOthers, what no driver publishes
 //
 // The demonstration and the suite run the same examples, through this package.
 //

@@ -43,6 +43,6 @@
 // nodes.go and driver.go are the roles that there are with nodes, scheduleraccount.go
 // and driveraccount.go what the API server knows of those who call it; folder.go,
 // lock.go, ports.go, pki.go and kubeconfig.go the files; status.go and nodestatus.go
-// are the view from outside; sockets.go and watches_linux.go look first whether nodes
-// could be there.
+// are the view from outside, and explain.go asks the scheduler why a pod waits;
+// sockets.go and watches_linux.go look first whether nodes could be there.
 package localcluster

@@ -7,7 +7,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"syscall"
+	"time"
 
 	"k8s.io/dynamic-resource-allocation/kubeletplugin"
 )
@@ -38,16 +41,40 @@ func (d *Driver) checkSockets() error {
 	return nil
 }
 
+// hashedSocket are the names of registration sockets where the kubelet's folder leaves no
+// room for the names of driver and pod: a hash of both.
+var hashedSocket = regexp.MustCompile(`^dra-[A-Za-z0-9_-]{22}-reg\.sock$`)
+
+// deadSocketAge is how long nobody has answered on a socket that may be another driver's.
+// One that starts has made its socket a moment before it listens.
+const deadSocketAge = time.Minute
+
 // removeDeadSockets removes those of this driver's processes that were killed. The
 // kubelet would try to reach them again and again. During an update another process
-// may be alive: then its socket answers.
+// may be alive: then its socket answers. Of sockets that have a hash for their name nobody
+// can tell whose they are; those on which nobody listens are nobody's.
 func (d *Driver) removeDeadSockets() error {
 	var errs []error
-	for _, pattern := range []string{filepath.Join(d.options.Folders.Registry, d.options.Name+"-*reg.sock"),
-		filepath.Join(d.options.Folders.Plugin, "dra-*.sock")} {
-		sockets, err := filepath.Glob(pattern)
+	for _, folder := range []struct {
+		path    string
+		isOurs  func(name string) bool
+		mayBeOf func(name string) bool
+	}{
+		{d.options.Folders.Registry, func(name string) bool {
+			return strings.HasPrefix(name, d.options.Name+"-") && strings.HasSuffix(name, "reg.sock")
+		}, hashedSocket.MatchString},
+		{d.options.Folders.Plugin, func(name string) bool { return strings.HasPrefix(name, "dra-") && strings.HasSuffix(name, ".sock") }, nil},
+	} {
+		entries, err := os.ReadDir(folder.path)
 		errs = append(errs, err)
-		for _, socket := range sockets {
+		for _, entry := range entries {
+			socket := filepath.Join(folder.path, entry.Name())
+			if !folder.isOurs(entry.Name()) {
+				info, err := entry.Info()
+				if folder.mayBeOf == nil || !folder.mayBeOf(entry.Name()) || err != nil || time.Since(info.ModTime()) < deadSocketAge {
+					continue
+				}
+			}
 			connection, err := net.Dial("unix", socket)
 			if err == nil {
 				connection.Close()

@@ -7,6 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/dynamic-resource-allocation/kubeletplugin"
 )
 
 func TestASocketWhosePathIsTooLongIsRefusedEarly(t *testing.T) {
@@ -25,12 +29,27 @@ func TestSocketsOfTheDeadAreRemoved(t *testing.T) {
 	dead := []string{filepath.Join(registry, driverName+"-dead-reg.sock"), filepath.Join(plugin, "dra-dead.sock"), filepath.Join(plugin, "dra-me.sock")}
 	alive := []string{filepath.Join(registry, driverName+"-alive-reg.sock"), filepath.Join(plugin, "dra-alive.sock")}
 	others := []string{filepath.Join(registry, "other.dev-dead-reg.sock")}
+	// As the helper names it where the folder leaves no room.
+	hashed := func(pod string) string {
+		return filepath.Join(registry, kubeletplugin.RollingUpdateRegistrarSocketFile("/"+strings.Repeat("l", 200), driverName, types.UID(pod)))
+	}
+	if name := filepath.Base(hashed("dead")); !strings.HasPrefix(name, "dra-") {
+		t.Fatalf("%s is no hash", name)
+	}
+	dead = append(dead, hashed("dead"))
+	alive = append(alive, hashed("alive"))
+	others = append(others, hashed("just being made"), filepath.Join(registry, "dra-other-reg.sock"))
 	for i, path := range slices.Concat(dead, alive, others) {
 		listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		listener.SetUnlinkOnClose(false)
+		if path != hashed("just being made") {
+			if err := os.Chtimes(path, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if isAlive := i >= len(dead) && i < len(dead)+len(alive); isAlive {
 			defer listener.Close()
 		} else {

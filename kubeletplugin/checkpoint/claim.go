@@ -44,8 +44,8 @@ type Device struct {
 	ShareID *types.UID `json:"shareID,omitempty"`
 	// AdminAccess is beside other claims, never against them.
 	AdminAccess bool `json:"adminAccess,omitempty"`
-	// Lock is what calls about the same hardware exclude each other by: the UUID of
-	// a GPU.
+	// Lock is what calls about the same hardware excluded each other by: the UUID of
+	// a GPU; in older files its name. Its plan is what counts.
 	Lock string `json:"lock"`
 	// Holds names parts of the hardware that only one claim can have.
 	Holds []string `json:"holds,omitempty"`

@@ -268,7 +268,7 @@ func (d *Driver) slicesOf(pools []publish.Pool) []resourceapi.ResourceSlice {
 // isPrepared says whether a device that is published could be prepared.
 func (d *Driver) isPrepared(device string) bool {
 	for _, kind := range d.options.Kinds {
-		if _, ok := kind.Match(device); ok {
+		if kind.Match(device) {
 			return true
 		}
 	}

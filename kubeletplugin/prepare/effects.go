@@ -19,7 +19,7 @@ func (p *Preparer) make(ctx context.Context, w *wanted) ([]Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	claim, err := w.plan(node, others)
+	claim, err := p.plan(w, node, others)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (p *Preparer) undo(ctx context.Context, claim *checkpoint.Claim) error {
 		d := &claim.Devices[n-1]
 		kind, err := p.kind(d.Kind)
 		if err == nil {
-			undoing := &Undoing{Rebooted: claim.BootID != p.options.BootID, Others: plansOf(others, d)}
+			undoing := &Undoing{Rebooted: claim.BootID != p.options.BootID, Others: p.plansOf(others, d.Kind, p.lockOf(d))}
 			err = kind.Undo(ctx, d.Plan, d.Outcome, undoing)
 		}
 		if err != nil {

@@ -12,16 +12,21 @@ import (
 	"github.com/dray-dev/dray/kubeletplugin/hardware"
 )
 
-// Kind is one kind of device. Its calls come under the lock that it named, so that
-// it is alone with that hardware. Plans and outcomes are JSON that is kept in the
+// Kind is one kind of device. Its calls come under the lock of the hardware, so that
+// it is alone with that. Plans and outcomes are JSON that is kept in the
 // checkpoint; most kinds are made of a KindOf by Typed.
 type Kind interface {
 	// Name stands in checkpoints and never changes.
 	Name() string
-	// Match says whether a device is of this kind, by its name, and what calls about
-	// the same hardware exclude each other by. Kinds of the same hardware use the
-	// same lock.
-	Match(device string) (lock string, ok bool)
+	// Match says whether a device is of this kind, by its name. It is pure.
+	Match(device string) bool
+	// Find says what calls about the hardware that a device is now exclude each other by.
+	// Kinds of the same hardware use the same lock, and it is the hardware's as long as
+	// that is there: by its UUID, since another may have its name after a reset. It fails
+	// with ErrNotThere if there is no such device.
+	Find(ctx context.Context, device string) (lock string, err error)
+	// Lock is what Find said when the plan was made. It is pure.
+	Lock(plan json.RawMessage) (string, error)
 	// Holds names what only one claim can have of the hardware, as paths: "a/b" is a
 	// part of "a". It is pure. It is not called for access by administrators.
 	Holds(request *Request) ([]string, error)
@@ -42,6 +47,9 @@ type Kind interface {
 
 // ErrNotAsLeft is Verify's answer about what has gone or was changed.
 var ErrNotAsLeft = errors.New("it is not as this driver left it")
+
+// ErrNotThere: there is no such device on this node now.
+var ErrNotThere = errors.New("there is no such device on this node now")
 
 // Request is a device that a claim was allocated.
 type Request struct {

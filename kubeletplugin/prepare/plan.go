@@ -1,6 +1,7 @@
 package prepare
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,11 +47,11 @@ func (p *Preparer) read(claim *resourceapi.ResourceClaim) (*wanted, error) {
 		if result.Pool != p.options.Pool {
 			return nil, fmt.Errorf("devices.results[%d].pool: %q is not this node's, which is %q", i, result.Pool, p.options.Pool)
 		}
-		kind, lock := p.match(result.Device)
+		kind := p.match(result.Device)
 		if kind == nil {
 			return nil, fmt.Errorf("devices.results[%d].device: %q is no device that this driver prepares", i, result.Device)
 		}
-		device := checkpoint.Device{Kind: kind.Name(), Request: result.Request, Pool: result.Pool, Device: result.Device, Lock: lock,
+		device := checkpoint.Device{Kind: kind.Name(), Request: result.Request, Pool: result.Pool, Device: result.Device,
 			AdminAccess: result.AdminAccess != nil && *result.AdminAccess}
 		if result.ShareID != nil {
 			id := *result.ShareID
@@ -62,18 +63,50 @@ func (p *Preparer) read(claim *resourceapi.ResourceClaim) (*wanted, error) {
 	return w, nil
 }
 
-func (p *Preparer) match(device string) (kind Kind, lock string) {
+func (p *Preparer) match(device string) Kind {
 	for _, kind := range p.options.Kinds {
-		if lock, ok := kind.Match(device); ok {
-			return kind, lock
+		if kind.Match(device) {
+			return kind
 		}
 	}
-	return nil, ""
+	return nil
 }
+
+// find finds the hardware of the devices. One that is not there has a lock of its own,
+// and no plan is made for it.
+func (w *wanted) find(ctx context.Context) error {
+	for i := range w.claim.Devices {
+		d := &w.claim.Devices[i]
+		var err error
+		d.Lock, err = w.kinds[i].Find(ctx, d.Device)
+		if errors.Is(err, ErrNotThere) {
+			d.Lock, err = "no hardware "+d.Device, nil
+		}
+		if err != nil {
+			return fmt.Errorf("device %s: %w", d.Device, err)
+		}
+	}
+	return nil
+}
+
+// lockOf is what calls about a device of the checkpoint exclude others by. What it says
+// there may be of a release that went by names.
+func (p *Preparer) lockOf(d *checkpoint.Device) string {
+	if kind, err := p.kind(d.Kind); err == nil {
+		if lock, err := kind.Lock(d.Plan); err == nil && lock != "" {
+			return lock
+		}
+	}
+	return d.Lock
+}
+
+// errChanged: whoever had the hardware before has changed it so that the name is another
+// one's now.
+var errChanged = errors.New("the hardware is another one since it was waited for; prepare the claim again")
 
 // plan completes the claim: what it holds, which is checked against the others,
 // and what is to be done for it. It is pure.
-func (w *wanted) plan(node *hardware.Node, others []*checkpoint.Claim) (*checkpoint.Claim, error) {
+func (p *Preparer) plan(w *wanted, node *hardware.Node, others []*checkpoint.Claim) (*checkpoint.Claim, error) {
 	claim := *w.claim
 	claim.Devices = slices.Clone(w.claim.Devices)
 	requests := make([]*Request, len(claim.Devices))
@@ -94,19 +127,22 @@ func (w *wanted) plan(node *hardware.Node, others []*checkpoint.Claim) (*checkpo
 	for i := range claim.Devices {
 		d := &claim.Devices[i]
 		var err error
-		if d.Plan, err = w.kinds[i].Plan(requests[i], plansOf(others, d)); err != nil {
+		if d.Plan, err = w.kinds[i].Plan(requests[i], p.plansOf(others, d.Kind, d.Lock)); err != nil {
 			return nil, fmt.Errorf("device %s: %w", d.Device, err)
+		}
+		if p.lockOf(d) != d.Lock {
+			return nil, fmt.Errorf("device %s: %w", d.Device, errChanged)
 		}
 	}
 	return &claim, nil
 }
 
-// plansOf other claims, of the device's kind and behind the device's lock.
-func plansOf(others []*checkpoint.Claim, device *checkpoint.Device) []json.RawMessage {
+// plansOf other claims, of one kind and behind one lock.
+func (p *Preparer) plansOf(others []*checkpoint.Claim, kind, lock string) []json.RawMessage {
 	var plans []json.RawMessage
 	for _, claim := range others {
 		for i := range claim.Devices {
-			if d := &claim.Devices[i]; d.Kind == device.Kind && d.Lock == device.Lock {
+			if d := &claim.Devices[i]; d.Kind == kind && p.lockOf(d) == lock {
 				plans = append(plans, d.Plan)
 			}
 		}

@@ -126,7 +126,7 @@ func (p *Preparer) prepare(ctx context.Context, claim *resourceapi.ResourceClaim
 		return nil, err
 	}
 	defer end()
-	present, unlock, err := p.lockClaim(ctx, claim.UID, w.claim)
+	present, unlock, err := p.lockClaim(ctx, claim.UID, w)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (p *Preparer) prepare(ctx context.Context, claim *resourceapi.ResourceClaim
 
 // lockClaim waits for the claim and for the hardware of what it has and of what it
 // wants, if anything, and returns what it has.
-func (p *Preparer) lockClaim(ctx context.Context, uid types.UID, want *checkpoint.Claim) (present *checkpoint.Claim, unlock func(), err error) {
+func (p *Preparer) lockClaim(ctx context.Context, uid types.UID, want *wanted) (present *checkpoint.Claim, unlock func(), err error) {
 	unlockClaim, err := p.locks.lock(ctx, "claim "+string(uid))
 	if err != nil {
 		return nil, nil, err
@@ -158,11 +158,18 @@ func (p *Preparer) lockClaim(ctx context.Context, uid types.UID, want *checkpoin
 		return nil, nil, err
 	}
 	var keys []string
-	for _, claim := range []*checkpoint.Claim{present, want} {
-		if claim != nil {
-			for _, device := range claim.Devices {
-				keys = append(keys, "hardware "+device.Lock)
-			}
+	if want != nil {
+		if err := want.find(ctx); err != nil {
+			unlockClaim()
+			return nil, nil, err
+		}
+		for i := range want.claim.Devices {
+			keys = append(keys, "hardware "+want.claim.Devices[i].Lock)
+		}
+	}
+	if present != nil {
+		for i := range present.Devices {
+			keys = append(keys, "hardware "+p.lockOf(&present.Devices[i]))
 		}
 	}
 	unlockHardware, err := p.locks.lock(ctx, keys...)

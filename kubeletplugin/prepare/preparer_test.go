@@ -25,6 +25,10 @@ type lamp struct {
 	on map[string]bool
 	// apply, if set, runs before a lamp is switched on.
 	apply func(name string) error
+	// undo, if set, runs before a lamp is switched off.
+	undo func(name string)
+	// find, if set, says which lamp a device is.
+	find func(device string) (string, error)
 	// others that Plan was given, by lamp.
 	others map[string][]lampPlan
 }
@@ -35,11 +39,21 @@ type lampOutcome struct{ On bool }
 
 func (l *lamp) Name() string { return "lamp" }
 
-func (l *lamp) Match(device string) (string, bool) {
-	return device, strings.HasPrefix(device, "lamp-")
+func (l *lamp) Match(device string) bool { return strings.HasPrefix(device, "lamp-") }
+
+func (l *lamp) Find(_ context.Context, device string) (string, error) {
+	if l.find != nil {
+		return l.find(device)
+	}
+	return device, nil
 }
 
-func (l *lamp) Holds(r *prepare.Request) ([]string, error) { return []string{r.Device}, nil }
+func (l *lamp) Lock(plan *lampPlan) string { return plan.Name }
+
+func (l *lamp) Holds(r *prepare.Request) ([]string, error) {
+	name, err := l.Find(context.Background(), r.Device)
+	return []string{name}, err
+}
 
 func (l *lamp) Plan(r *prepare.Request, others []lampPlan) (*lampPlan, error) {
 	l.mu.Lock()
@@ -48,7 +62,8 @@ func (l *lamp) Plan(r *prepare.Request, others []lampPlan) (*lampPlan, error) {
 		l.others = map[string][]lampPlan{}
 	}
 	l.others[r.Device] = others
-	return &lampPlan{r.Device}, nil
+	name, err := l.Find(context.Background(), r.Device)
+	return &lampPlan{name}, err
 }
 
 func (l *lamp) Apply(_ context.Context, plan *lampPlan) (*lampOutcome, error) {
@@ -76,6 +91,9 @@ func (l *lamp) Verify(_ context.Context, plan *lampPlan, _ *lampOutcome) error {
 }
 
 func (l *lamp) Undo(_ context.Context, plan *lampPlan, _ *lampOutcome, _ bool, _ []lampPlan) error {
+	if l.undo != nil {
+		l.undo(plan.Name)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.on, plan.Name)

@@ -11,7 +11,9 @@ import (
 // only added.
 type KindOf[P, O any] interface {
 	Name() string
-	Match(device string) (lock string, ok bool)
+	Match(device string) bool
+	Find(ctx context.Context, device string) (lock string, err error)
+	Lock(plan *P) string
 	Holds(request *Request) ([]string, error)
 	Plan(request *Request, others []P) (*P, error)
 	// Apply returns an outcome, also beside an error.
@@ -28,8 +30,20 @@ func Typed[P, O any](kind KindOf[P, O]) Kind { return &typed[P, O]{kind} }
 type typed[P, O any] struct{ kind KindOf[P, O] }
 
 func (t *typed[P, O]) Name() string                             { return t.kind.Name() }
-func (t *typed[P, O]) Match(device string) (string, bool)       { return t.kind.Match(device) }
+func (t *typed[P, O]) Match(device string) bool                 { return t.kind.Match(device) }
 func (t *typed[P, O]) Holds(request *Request) ([]string, error) { return t.kind.Holds(request) }
+
+func (t *typed[P, O]) Find(ctx context.Context, device string) (string, error) {
+	return t.kind.Find(ctx, device)
+}
+
+func (t *typed[P, O]) Lock(plan json.RawMessage) (string, error) {
+	p, _, err := t.decode(plan, nil)
+	if err != nil {
+		return "", err
+	}
+	return t.kind.Lock(p), nil
+}
 
 func (t *typed[P, O]) Plan(request *Request, others []json.RawMessage) (json.RawMessage, error) {
 	plans, err := t.plans(others)

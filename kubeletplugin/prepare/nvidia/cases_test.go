@@ -27,6 +27,7 @@ import (
 //	mode gpu=<minor> on|off               an administrator switches MIG mode
 //	destroy gpu=<minor>                   an administrator destroys all partitions of a GPU
 //	lose gpu=<minor>                      the GPU falls off the bus
+//	swap gpu=<minor>                      it and the next one change their numbers
 //	unread gpu=<minor> [off]              the library does not tell what partitions it has
 //	gpus, files, foreign                  print what there is
 func TestCases(t *testing.T) {
@@ -97,6 +98,9 @@ func (w *world) administrator(t *testing.T, d *datadriven.TestData) string {
 			gpu.MIG.Instances = nil
 		case "lose":
 			m.lost[gpu.UUID] = true
+		case "swap":
+			other := &m.node.GPUs[slices.IndexFunc(m.node.GPUs, func(g hardware.GPU) bool { return g.Minor == minor+1 })]
+			gpu.Minor, other.Minor = other.Minor, gpu.Minor
 		case "unread":
 			m.unread[gpu.UUID] = !d.HasArg("off")
 		default:

@@ -121,6 +121,12 @@ func (m *machine) DriverVersion() (string, error) {
 	return m.look().GPUDriver.Version, m.asked("DriverVersion")
 }
 
+func (m *machine) DeviceCount() (int, error) { return len(m.look().GPUs), m.asked("DeviceCount") }
+
+func (m *machine) DeviceByIndex(index int) (hardware.GPUDevice, error) {
+	return &device{machine: m, uuid: m.look().GPUs[index].UUID}, m.asked("DeviceByIndex")
+}
+
 func (m *machine) DeviceByUUID(uuid string) (hardware.GPUDevice, error) {
 	if err := m.asked("DeviceByUUID"); err != nil {
 		return nil, err
@@ -170,6 +176,10 @@ func on[T any](d *device, call string, do func(gpu *hardware.GPU) (T, error)) (T
 		return none, hardware.ErrGPUNotFound
 	}
 	return do(&d.machine.node.GPUs[i])
+}
+
+func (d *device) UUID() (string, error) {
+	return on(d, "UUID", func(g *hardware.GPU) (string, error) { return g.UUID, nil })
 }
 
 func (d *device) MinorNumber() (int, error) {

@@ -31,7 +31,9 @@ type gpuOutcome struct{}
 
 func (*gpuKind) Name() string { return "gpu" }
 
-func (*gpuKind) Match(device string) (lock string, ok bool) { return match(device, publish.NVIDIAGPU) }
+func (*gpuKind) Match(device string) bool { return match(device, publish.NVIDIAGPU) }
+
+func (*gpuKind) Lock(plan *gpuPlan) string { return plan.lock() }
 
 func (*gpuKind) Holds(request *prepare.Request) ([]string, error) {
 	found, err := find(request)

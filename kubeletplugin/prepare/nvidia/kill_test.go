@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -260,7 +261,12 @@ func TestAPrepareThatFailsLeavesNothing(t *testing.T) {
 			}
 			return
 		}
-		if !errors.Is(err, errInjected) {
+		// Who looks for a GPU asks others, too: what they answer does not matter.
+		isOfAnother := err == nil && slices.Contains([]string{"DeviceByIndex", "MinorNumber"}, *failed)
+		switch {
+		case isOfAnother:
+			w.must(w.unprepare(busy(t)))
+		case !errors.Is(err, errInjected):
 			t.Errorf("call %d, %s, failed: %v", n, *failed, err)
 		}
 		sameState(t, fmt.Sprintf("call %d, %s, failed", n, *failed), clean, w.state())

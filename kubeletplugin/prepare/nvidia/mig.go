@@ -53,9 +53,9 @@ type migOutcome struct {
 
 func (*migKind) Name() string { return "mig" }
 
-func (*migKind) Match(device string) (lock string, ok bool) {
-	return match(device, publish.NVIDIAPartition)
-}
+func (*migKind) Match(device string) bool { return match(device, publish.NVIDIAPartition) }
+
+func (*migKind) Lock(plan *migPlan) string { return plan.lock() }
 
 func (*migKind) Holds(request *prepare.Request) ([]string, error) {
 	found, err := find(request)

@@ -23,14 +23,47 @@ func on(gpu *hardware.GPU) onGPU {
 	return onGPU{UUID: gpu.UUID, ProductName: gpu.ProductName, PCIAddress: gpu.Address.String()}
 }
 
-// match is Match of both kinds: what is on a GPU excludes each other.
-func match(device string, kind publish.NVIDIAKind) (lock string, ok bool) {
-	gpu, is, ok := publish.NVIDIAName(device)
-	return gpu, ok && is == kind
+// lock is Lock of both kinds: what is on a GPU excludes each other.
+func (o *onGPU) lock() string { return o.UUID }
+
+func match(device string, kind publish.NVIDIAKind) bool {
+	_, is, ok := publish.NVIDIAName(device)
+	return ok && is == kind
 }
 
-// errNoDevice: the hardware is not what it was when the device was published.
-var errNoDevice = errors.New("there is no such device on this node now")
+// Find is KindOf's of both kinds: the UUID of the GPU that has the number in the device's
+// name now.
+func (m *machine) Find(_ context.Context, device string) (lock string, err error) {
+	if m.options.Library == nil {
+		return "", prepare.ErrNotThere
+	}
+	name, _, _ := publish.NVIDIAName(device)
+	if err := m.options.Library.Init(); err != nil {
+		return "", err
+	}
+	defer m.options.Library.Shutdown()
+	count, err := m.options.Library.DeviceCount()
+	if err != nil {
+		return "", err
+	}
+	var unknown []error // of GPUs of which each may be the one
+	for index := range count {
+		gpu, err := m.options.Library.DeviceByIndex(index)
+		if err == nil {
+			var minor int
+			if minor, err = gpu.MinorNumber(); err == nil && publish.NVIDIAGPUName(minor) == name {
+				return gpu.UUID()
+			}
+		}
+		if !isGone(err) {
+			unknown = append(unknown, err)
+		}
+	}
+	if err := errors.Join(unknown...); err != nil {
+		return "", err
+	}
+	return "", prepare.ErrNotThere
+}
 
 func find(request *prepare.Request) (publish.NVIDIADevice, error) {
 	if err := isReadable(request); err != nil {
@@ -38,7 +71,7 @@ func find(request *prepare.Request) (publish.NVIDIADevice, error) {
 	}
 	found, ok := publish.FindNVIDIA(request.Node, request.Device)
 	if !ok || found.VGPU != nil { // no kind prepares virtual GPUs
-		return found, errNoDevice
+		return found, prepare.ErrNotThere
 	}
 	return found, nil
 }

@@ -184,7 +184,7 @@ e2e: ## Try what Dray promises on a kind cluster, with real kubelets and contain
 	@$(BUILD_KIND)
 	@image=$${NODE_IMAGE:-$$(deploy/kind/node-image --or-published)} && echo "nodes are of $$image" && \
 	go run ./tools/cmd/counttests -name 'e2e kind' -whole -- -count=1 -vet=off -timeout 90m $(if $(RUN),-run '$(RUN)') ./e2e/suite -args \
-	-kind=$(CURDIR)/bin/kind -kind-tool=$(CONTAINER_TOOL) -kind-image="$$image" $(if $(KEEP),-kind-keep) -keep=$(CURDIR)/build/e2e-failures
+	-kind=$(CURDIR)/bin/kind -kind-tool=$(CONTAINER_TOOL) -kind-image="$$image" -pods=60 $(if $(KEEP),-kind-keep) -keep=$(CURDIR)/build/e2e-failures
 
 prepare-lives: ## Let claims come and go on simulated nodes, with kills and reboots, in LIVES lives
 	@DRAY_PREPARING_LIVES=$(LIVES) go run ./tools/cmd/figure -prefix 'lives: ' -- \

@@ -8,6 +8,7 @@ var facts struct {
 	binary                                                  string
 	kind, kindTool, kindImage                               string
 	kindKeep                                                bool
+	pods                                                    int
 }
 
 func init() {
@@ -16,6 +17,7 @@ func init() {
 	flag.StringVar(&facts.migClass, "mig-class", "mig.dray.dev", "DeviceClass of MIG partitions")
 	flag.StringVar(&facts.image, "image", "busybox:1.37", "image of containers, with sh and sleep")
 	flag.StringVar(&facts.pluginResource, "plugin-resource", "", "extended resource that nodes have by a device plugin, two of each")
+	flag.IntVar(&facts.pods, "pods", 200, "how many pods are made at once")
 	flag.StringVar(&facts.keep, "keep", "", "folder for what is left of failures; a temporary one if empty")
 	flag.StringVar(&facts.kind, "kind", "", "the program kind: run the suite on a kind cluster of its own")
 	flag.StringVar(&facts.kindTool, "kind-tool", "docker", "the container engine's program: docker or podman")

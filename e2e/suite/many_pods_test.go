@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func TestTwoHundredPodsAtOnceAllRun(t *testing.T) {
-	promise(t, "200 pods that want a GPU each, more than there are, run one after the other, and no device is in two claims", func(s *scene) {
-		const pods = 200
+func TestMorePodsThanDevicesAllRun(t *testing.T) {
+	promise(t, "pods that want a GPU each, many more than there are, run one after the other, and no device is in two claims", func(s *scene) {
+		pods := facts.pods
 		s.makeTemplate("gpu", claimSpec(request("gpu", facts.gpuClass)))
 		for i := range pods {
 			s.makePod(fmt.Sprintf("job-%d", i), usingTemplate("gpu"), sleeping("1"))

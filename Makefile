@@ -139,8 +139,9 @@ local-scale: ## Run 200 pods with claims on 100 hollow nodes of 8 GPUs; the last
 test-hwsim: ## Test simulated hardware, alone and with the allocator and the API's validation
 	@go run ./tools/cmd/counttests -name hwsim -- -vet=off ./hwsim/... ./e2e/machines ./e2e/partitioning
 
+# Tests that are played in parallel mostly wait.
 test-kubeletplugin: ## Test the driver: alone, on simulated GPUs, and as a process that is killed, with an API server
-	@go run ./tools/cmd/counttests -name kubeletplugin -- -vet=off -timeout 20m ./kubeletplugin/... ./hwsim/cmd/dray-kubeletplugin-sim/... ./e2e/preparing ./e2e/driver
+	@go run ./tools/cmd/counttests -name kubeletplugin -- -vet=off -timeout 20m -parallel 4 ./kubeletplugin/... ./hwsim/cmd/dray-kubeletplugin-sim/... ./e2e/preparing ./e2e/driver
 
 # Continuous integration plays few, in test-kubeletplugin.
 peer-sequences: ## Play PEER_SEQUENCES random sequences of the driver and the kubelet's own code, about half an hour

@@ -104,6 +104,9 @@ func (n *node) left() string {
 	if files := n.cdiFiles(); len(files) > 0 {
 		return fmt.Sprintf("CDI files %v", files)
 	}
+	if files := n.mounted(); len(files) > 0 {
+		return fmt.Sprintf("what CDI files mount, %v", files)
+	}
 	if claims, err := n.recorded(); err != nil || len(claims) > 0 {
 		return fmt.Sprintf("the checkpoint's %v, %v", claims, err)
 	}

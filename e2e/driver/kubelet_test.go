@@ -56,13 +56,7 @@ func (n *node) kubeletUnless(dead <-chan struct{}) (k *kubelet, ok bool) {
 
 // publishedUnless waits for a device, until the driver is dead.
 func (n *node) publishedUnless(dead <-chan struct{}, device string) bool {
-	return unless(dead, func() error {
-		devices, err := n.devices()
-		if err != nil {
-			return err
-		}
-		return hasDevice(device)(devices)
-	})
+	return unless(dead, func() error { return n.pool(hasDevice(device)) })
 }
 
 // unless asks until there is no error, or the driver is dead: then it is false.

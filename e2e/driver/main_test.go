@@ -17,14 +17,18 @@ import (
 	"github.com/dray-dev/dray/e2e/localcluster/server"
 	"github.com/dray-dev/dray/hwsim/cmd/dray-kubeletplugin-sim/simulated"
 	"github.com/dray-dev/dray/kubeletplugin/command"
+	"github.com/dray-dev/dray/kubeletplugin/driver"
 )
 
 // The environment of a child that is a driver: killBefore is the step that it does
-// not live to see, stepsFile where it writes how many steps it has made.
+// not live to see, stepsFile where it writes how many steps it has made. With obeysNothing
+// it is one that does nothing wrong, whatever the folder of its hardware instructs.
 const (
 	isDriver   = "DRAY_TEST_DRIVER"
 	killBefore = "DRAY_TEST_KILL_BEFORE"
 	stepsFile  = "DRAY_TEST_STEPS"
+
+	obeysNothing = "DRAY_TEST_OBEYS_NOTHING"
 )
 
 // TestMain lets the test's binary be the servers and the driver as well.
@@ -57,7 +61,21 @@ func runDriver() int {
 			os.WriteFile(file, []byte(fmt.Sprint(n)), 0o600)
 		}
 	}
+	if os.Getenv(obeysNothing) != "" {
+		return command.Run(ctx, "driver", disobedient{machine}, os.Args[1:], os.Stdout, os.Stderr)
+	}
 	return command.Run(ctx, "driver", machine, os.Args[1:], os.Stdout, os.Stderr)
+}
+
+// disobedient is simulated hardware under a driver that obeys no instructions.
+type disobedient struct{ *simulated.Machine }
+
+func (d disobedient) Nodes() ([]command.Node, error) {
+	nodes, err := d.Machine.Nodes()
+	for i := range nodes {
+		nodes[i].Interfere, nodes[i].Wrap = driver.Interference{}, nil
+	}
+	return nodes, err
 }
 
 // clusters are API servers with their stores, by feature gates, each for all tests

@@ -52,8 +52,8 @@ type node struct {
 	folder     *state.Folder
 	client     kubernetes.Interface
 	kubeconfig string
-	// whole is how many slices the pool has when nothing is wrong (isHalfPublished).
-	whole int
+	// before is the pool as it was when nothing was wrong (isHalfPublished).
+	before resourceapi.ResourcePool
 }
 
 // newNode makes one of hwsim's machines, or one of e2e/preparing's.
@@ -179,16 +179,20 @@ func (n *node) eventually(what string, ask func() error) {
 // within is eventually with a patience of its own.
 func (n *node) within(patience time.Duration, what string, ask func() error) {
 	n.t.Helper()
+	if err := n.look(patience, ask); err != nil {
+		n.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// look asks until there is no error, or returns the last one.
+func (n *node) look(patience time.Duration, ask func() error) (last error) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
 	defer cancel()
-	var last error
-	err := pauses.DelayFunc().Until(ctx, true, true, func(context.Context) (bool, error) {
+	_ = pauses.DelayFunc().Until(ctx, true, true, func(context.Context) (bool, error) {
 		last = ask()
 		return last == nil, nil
 	})
-	if err != nil {
-		n.t.Fatalf("%s: %v", what, last)
-	}
+	return last
 }
 
 func (n *node) ownSlices() metav1.ListOptions {
@@ -229,13 +233,17 @@ func (n *node) devices() (map[string]resourceapi.Device, error) {
 // published waits for a complete pool of which something is true.
 func (n *node) published(what string, right func(devices map[string]resourceapi.Device) error) {
 	n.t.Helper()
-	n.eventually(what, func() error {
-		devices, err := n.devices()
-		if err != nil {
-			return err
-		}
-		return right(devices)
-	})
+	n.eventually(what, func() error { return n.pool(right) })
+}
+
+// pool is nil if the pool is complete and something is true of it.
+func (n *node) pool(right func(devices map[string]resourceapi.Device) error) error {
+	n.t.Helper()
+	devices, err := n.devices()
+	if err != nil {
+		return err
+	}
+	return right(devices)
 }
 
 func hasDevice(name string) func(map[string]resourceapi.Device) error {
@@ -291,7 +299,22 @@ func (n *node) allocate(c *resourceapi.ResourceClaim, pod string, uid types.UID,
 
 // cdiFiles are the names in the folder of container runtimes.
 func (n *node) cdiFiles() []string {
-	entries, err := os.ReadDir(n.path("cdi", n.name))
+	return n.entries(n.path("cdi", n.name))
+}
+
+// mounted are what the CDI files of claims mount: the driver's descriptions of simulated
+// hardware, and the helper's metadata.
+func (n *node) mounted() (names []string) {
+	for _, dir := range []string{"simulated", "dra-device-metadata"} {
+		for _, name := range n.entries(filepath.Join(n.kubeletRoot(), "plugins", driverName, dir)) {
+			names = append(names, filepath.Join(dir, name))
+		}
+	}
+	return names
+}
+
+func (n *node) entries(dir string) []string {
+	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		n.t.Fatal(err)
 	}

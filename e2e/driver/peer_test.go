@@ -256,6 +256,7 @@ func TestTheKubeletsOwnCodeGivesAPodItsDevices(t *testing.T) {
 
 // TestEitherSideMayStartAnew while pods run, come and go.
 func TestEitherSideMayStartAnew(t *testing.T) {
+	t.Parallel()
 	p := newPeer(t, "two-gpus")
 	driver := p.start(nil)
 	p.registered()

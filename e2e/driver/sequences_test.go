@@ -1,7 +1,6 @@
 package driver_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -242,7 +241,7 @@ func (s *sequence) settle() {
 // agree compares what there is with the pods.
 func (s *sequence) agree() error {
 	node := s.hardware()
-	want := map[string]int{} // partitions, and files
+	want := map[string]int{} // partitions
 	claims := map[string]bool{}
 	for name, devices := range s.devices {
 		claims[s.pods[name].Name] = true
@@ -257,30 +256,33 @@ func (s *sequence) agree() error {
 			want[publish.NVIDIAPartitionName(&node.GPUs[i], &instance)]--
 		}
 	}
-	for device, difference := range want {
-		if difference != 0 {
-			return fmt.Errorf("%s: %+d partitions are missing", device, difference)
+	for _, device := range slices.Sorted(maps.Keys(want)) {
+		if want[device] != 0 {
+			return fmt.Errorf("%s: %+d partitions are missing", device, want[device])
 		}
 	}
 	recorded, err := s.recorded()
 	if err != nil {
 		return err
 	}
-	files := strings.Join(s.cdiFiles(), " ")
+	files := s.cdiFiles()
 	for _, claim := range recorded {
 		if claim.State != checkpoint.Completed || !claims[claim.Name] {
 			return fmt.Errorf("claim %s is %s", claim.Name, claim.State)
 		}
-		if !strings.Contains(files, string(claim.UID)) {
-			return fmt.Errorf("claim %s has no file among %s", claim.Name, files)
-		}
 		delete(claims, claim.Name)
+		// One of the driver, and one of the helper for each request.
+		its := func(file string) bool { return strings.Contains(file, string(claim.UID)) }
+		count := len(files)
+		if files = slices.DeleteFunc(files, its); count-len(files) != 1+len(claim.Devices) {
+			return fmt.Errorf("claim %s with %d devices has %d files", claim.Name, len(claim.Devices), count-len(files))
+		}
 	}
 	if len(claims) > 0 {
 		return fmt.Errorf("of %v nothing is recorded", claims)
 	}
-	if len(recorded) == 0 && files != "" {
-		return errors.New("there are files of nobody: " + files)
+	if len(files) > 0 {
+		return fmt.Errorf("there are files of nobody: %v", files)
 	}
 	return nil
 }

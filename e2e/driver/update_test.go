@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	resourceapi "k8s.io/api/resource/v1"
 
@@ -151,14 +152,14 @@ func TestAGenerationThatADriverLeftHalfWrittenIsCompleted(t *testing.T) {
 	n := newNode(t, "two-gpus")
 	driver := n.start(nil)
 	n.published("the GPUs", hasDevice("gpu-1"))
-	n.whole = len(n.slices())
-	n.inject(fault.Fault{HalfPublished: &fault.HalfPublished{Missing: 1, For: fault.Duration(5e9)}})
+	n.before = n.slices()[0].Spec.Pool
+	n.inject(fault.Fault{HalfPublished: &fault.HalfPublished{Missing: 1, For: fault.Duration(time.Hour)}})
 	n.eventually("half a generation", n.isHalfPublished)
 	driver.kill()
 	if err := n.isHalfPublished(); err != nil {
 		t.Errorf("after the kill %v", err)
 	}
-	n.start(nil)
+	n.start([]string{obeysNothing + "=1"})
 	n.published("the whole of it", whole)
 }
 

@@ -22,7 +22,7 @@ func upCommand(dir *string) *cobra.Command {
 			"With --machine it has nodes: hollow ones, which run no containers, each with the\n" +
 			"hardware of a simulated machine in DIR/hw/NODE and the driver that serves it.\n" +
 			"Nodes, and how the driver runs, are kept in the folder.",
-		Example: "  # two nodes of eight H100s, and four of one L40S\n" +
+		Example: "  # two nodes of eight H100s, and four of four L40S\n" +
 			"  dray-local up --machine dgx-h100=2 --machine l40s=4\n\n" +
 			"  # extended resources, one by DRA and one as a device plugin would have it\n" +
 			"  dray-local up --machine dgx-h100 --extended-resource gpu.dray.dev=nvidia.com/gpu --capacity example.com/fpga=2",

@@ -48,6 +48,15 @@ help: ## Show this list
 build: ## Compile every package of every module
 	go build $(PACKAGES)
 
+# The driver runs on arm64 as well, and has NVIDIA's library with cgo only.
+build-driver: ## Compile and vet the driver for arm64, and with cgo if there is a C compiler
+	GOARCH=arm64 go build -o /dev/null ./kubeletplugin/cmd/dray-kubeletplugin
+	GOARCH=arm64 go build -o /dev/null ./hwsim/cmd/dray-kubeletplugin-sim
+	GOARCH=arm64 go vet ./kubeletplugin/... ./hwsim/cmd/dray-kubeletplugin-sim/...
+	@cc=$$(go env CC); if command -v $${cc%% *} >/dev/null; then CGO_CFLAGS="-O2 -g -Wno-deprecated-declarations" CGO_ENABLED=1 sh -exc \
+	'go build -o /dev/null ./kubeletplugin/cmd/dray-kubeletplugin; go vet ./kubeletplugin/nvml; go test -vet=off ./kubeletplugin/nvml'; \
+	else echo "build-driver: not built with cgo: there is no $$cc"; fi
+
 # The go command caches a test by the files that it reads in its own module, but
 # repolint reads them all and the examples are in deploy: these always run.
 test: ## Run the tests that do not link k8s.io/kubernetes; needs Go, make and git

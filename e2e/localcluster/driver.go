@@ -85,6 +85,11 @@ func driverFlags(ctx context.Context, c *Cluster) ([]string, error) {
 			return nil, err
 		}
 	}
+	return c.driverArguments(uid), nil
+}
+
+// driverArguments are those of the process whose pod has the UID.
+func (c *Cluster) driverArguments(uid string) []string {
 	mig := c.state.Driver.MIG
 	if mig == "" {
 		mig = "dynamic"
@@ -107,7 +112,7 @@ func driverFlags(ctx context.Context, c *Cluster) ([]string, error) {
 	if c.state.Driver.Evict {
 		flags = append(flags, "--evict")
 	}
-	return flags, nil
+	return flags
 }
 
 // pollInterval is how often each node's hardware is looked at: as often as on a real

@@ -45,7 +45,7 @@ func Main(name string, machine Machine) int {
 
 // Run is Main with everything given.
 func Run(ctx context.Context, name string, machine Machine, args []string, stdout, stderr io.Writer) int {
-	c := newCommand(name, machine)
+	c := newCommand(name, machine, &Flags{})
 	c.SetArgs(args)
 	c.SetOut(stdout)
 	c.SetErr(stderr)
@@ -62,8 +62,26 @@ func Run(ctx context.Context, name string, machine Machine, args []string, stdou
 	return exitError
 }
 
-func newCommand(name string, machine Machine) *cobra.Command {
+// CheckArguments fails for what a binary would refuse at once, of its command line and of
+// its environment, if its machine has so many nodes. It opens nothing. It is for tests of
+// those that start a binary.
+func CheckArguments(machine Machine, nodes int, args []string, variables map[string]string) error {
 	var f Flags
+	set := newCommand("", machine, &f).Flags()
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() > 0 {
+		return fmt.Errorf("there are arguments that are no flags: %q", set.Args())
+	}
+	lookup := func(name string) (string, bool) { value, ok := variables[name]; return value, ok }
+	if err := fromEnvironment(set, lookup); err != nil {
+		return err
+	}
+	return f.check(machine.Simulated(), nodes)
+}
+
+func newCommand(name string, machine Machine, f *Flags) *cobra.Command {
 	logging := logsapi.NewLoggingConfiguration()
 	c := &cobra.Command{
 		Use:   name,

@@ -78,6 +78,17 @@ func fromEnvironment(set *pflag.FlagSet, lookup func(string) (string, bool)) err
 	return errors.Join(errs...)
 }
 
+// Variables are the environment variables that a binary reads, in order.
+func Variables(machine Machine) []string {
+	var names []string
+	newCommand("", machine, &Flags{}).Flags().VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(unset, f.Name) {
+			names = append(names, Variable(f.Name))
+		}
+	})
+	return names
+}
+
 func nameVariables(set *pflag.FlagSet) {
 	set.VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(unset, f.Name) {

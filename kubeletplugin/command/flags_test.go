@@ -102,7 +102,7 @@ func TestTheVersionIsPrinted(t *testing.T) {
 func TestEveryFlagHasAVariable(t *testing.T) {
 	_, help := run(t, &empty{}, "--help")
 	count := 0
-	newCommand("driver", &empty{}).Flags().VisitAll(func(f *pflag.Flag) {
+	newCommand("driver", &empty{}, &Flags{}).Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Name == "help" || f.Name == "version" {
 			return
 		}
@@ -113,13 +113,13 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 		}
 		value, other := valuesOf(t, f)
 		from := func(name string) (string, bool) { return value, name == variable }
-		set := newCommand("driver", &empty{}).Flags()
+		set := newCommand("driver", &empty{}, &Flags{}).Flags()
 		if err := fromEnvironment(set, from); err != nil {
 			t.Errorf("%s=%s: %v", variable, value, err)
 		} else if got := set.Lookup(f.Name).Value.String(); got != value {
 			t.Errorf("%s=%s sets --%s to %s", variable, value, f.Name, got)
 		}
-		set = newCommand("driver", &empty{}).Flags()
+		set = newCommand("driver", &empty{}, &Flags{}).Flags()
 		if err := set.Set(f.Name, other); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	if count < 18 {
 		t.Errorf("there are %d flags", count)
 	}
-	set := newCommand("driver", &empty{}).Flags()
+	set := newCommand("driver", &empty{}, &Flags{}).Flags()
 	err := fromEnvironment(set, func(name string) (string, bool) { return "many", name == "METRICS_PORT" })
 	if err == nil || !strings.Contains(err.Error(), "environment variable METRICS_PORT: ") {
 		t.Errorf("a mistake in a variable: %v", err)

@@ -78,6 +78,8 @@ func (api *fakeAPI) react(action clienttesting.Action) (bool, runtime.Object, er
 			return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), "", fmt.Errorf("injected"))
 		case "forbidden":
 			return true, nil, apierrors.NewForbidden(action.GetResource().GroupResource(), "", fmt.Errorf("injected"))
+		case "unauthorized":
+			return true, nil, apierrors.NewUnauthorized("injected")
 		case "error":
 			return true, nil, apierrors.NewInternalError(fmt.Errorf("injected"))
 		}

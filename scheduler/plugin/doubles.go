@@ -195,9 +195,10 @@ func (w *doublesWatch) report(ctx context.Context, pairs []double) {
 }
 
 // refusedForGood says whether the server will refuse the same call again: it says that
-// it is not allowed, or makes no sense, rather than that there are too many.
+// it is not allowed, or makes no sense, rather than that there are too many, or that it
+// does not know who calls, as for a moment when a token is replaced.
 func refusedForGood(err error) bool {
-	return !mayHaveArrived(err) && !apierrors.IsTooManyRequests(err)
+	return !mayHaveArrived(err) && !apierrors.IsTooManyRequests(err) && !apierrors.IsUnauthorized(err)
 }
 
 var errGivenUp = errors.New("one of the claims does not have the device any more")

@@ -139,7 +139,7 @@ func TestADoubleIsNotAskedAboutForEver(t *testing.T) {
 	pairs := []double{{device: ownDevices(&claims[0])[0], earlier: &claims[0], later: &claims[1]}}
 	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
 	defer cancel()
-	for kind, told := range map[string]int{"forbidden": 0, "error": 1} {
+	for kind, told := range map[string]int{"forbidden": 0, "error": 1, "unauthorized": 1} {
 		recorder := recorded{sent: make(chan string, 9)}
 		watch := &doublesWatch{client: w.api, recorder: recorder, counted: func() {}}
 		w.api.fail(&fault{verb: "get", resource: "resourceclaims", times: 1, kind: kind})

@@ -11,8 +11,9 @@
 // of the work and the plugin can win no more than its own share.
 //
 // The workloads and their templates are read from the module's source as it is in the
-// cache; all that is changed is which workload is left and which configuration the
-// scheduler has. For that, and to find the source, the go command has to be there.
+// cache, which the go command finds. One workload is left, without its threshold, with a
+// label of ours and the configuration of the scheduler; the workload "bare" also has pods
+// without claims, and those of a quick run have fewer nodes and more pods.
 //
 // The files: workloads.go lists what is measured, config.go makes the configuration of
 // a sample, sample.go runs the process, which is the same program again (child.go of

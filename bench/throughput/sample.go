@@ -83,7 +83,9 @@ func (s sources) sample(ctx context.Context, w Workload, schedulerConfig []byte,
 	child.Stdout, child.Stderr = &output, &output
 	child.WaitDelay = 10 * time.Second // its etcd may hold the pipe
 	endWithParent(child)
-	switch err := child.Run(); {
+	err = child.Run()
+	endAll(child)
+	switch {
 	case err != nil && limited.Err() != nil:
 		return 0, context.Cause(limited)
 	case err != nil:

@@ -121,9 +121,14 @@ func eachExplainer(config map[string]any, do func(args map[string]any)) {
 		found := false
 		for _, each := range plugins {
 			plugin, _ := each.(map[string]any)
-			args, ok := plugin["args"].(map[string]any)
-			if plugin["name"] == explainPlugin && ok {
-				found = true
+			if plugin["name"] != explainPlugin {
+				continue
+			}
+			found = true
+			if plugin["args"] == nil {
+				plugin["args"] = map[string]any{}
+			}
+			if args, ok := plugin["args"].(map[string]any); ok {
 				do(args)
 			}
 		}

@@ -36,6 +36,8 @@ func TestExplanationsAreServedOnAPortOfTheClusterUnlessTheConfigurationSaysWhere
 		"as it is shipped":   {string(shippedConfig), "127.0.0.1:7", ""},
 		"no arguments":       {"profiles:\n- schedulerName: a\n", "127.0.0.1:7", ""},
 		"arguments of ours":  {plugin + "{reasons: dray}\n", "127.0.0.1:7", ""},
+		"an empty entry":     {strings.TrimSuffix(plugin, "    args: ") + "", "127.0.0.1:7", ""},
+		"empty arguments":    {plugin + "\n", "127.0.0.1:7", ""},
 		"an address":         {plugin + `{explainAddress: "127.0.0.1:8"}` + "\n", "127.0.0.1:8", ""},
 		"switched off":       {plugin + `{explainAddress: ""}` + "\n", "", "explainAddress is empty in the arguments of DrayDynamicResources"},
 		"no profile at all":  {"profiles: none\n", "", "serves none"},
@@ -47,6 +49,12 @@ func TestExplanationsAreServedOnAPortOfTheClusterUnlessTheConfigurationSaysWhere
 				t.Errorf("served at %q, error %v; want %q, %q", got, err, test.want, test.err)
 			}
 		})
+	}
+	config := map[string]any{"profiles": []any{map[string]any{"pluginConfig": []any{map[string]any{"name": explainPlugin}}}}}
+	serveExplanations(config, "127.0.0.1:7")
+	profile, _ := config["profiles"].([]any)[0].(map[string]any)
+	if entries, _ := profile["pluginConfig"].([]any); len(entries) != 1 {
+		t.Errorf("an entry without arguments became %v, want one entry: the scheduler refuses two of one name", entries)
 	}
 	if _, err := explainAddress(newFolder(t)); err == nil || !strings.Contains(err.Error(), "has not been started") {
 		t.Errorf("without a configuration the error is %v", err)

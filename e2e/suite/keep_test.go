@@ -2,9 +2,12 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,21 +49,27 @@ func keep(ctx context.Context, dir, namespace string) error {
 		"deviceclasses": func() (any, error) { return resources.DeviceClasses().List(ctx, all) },
 		"devicetaint":   func() (any, error) { return resources.DeviceTaintRules().List(ctx, all) },
 	}
-	for name, list := range lists {
-		objects, err := list()
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		content, err := yaml.Marshal(objects)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), content, 0o600); err != nil {
-			return err
+	// Logs are wanted most where the server does not answer.
+	var failed []error
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		if err := write(filepath.Join(dir, name+".yaml"), lists[name]); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", name, err))
 		}
 	}
 	if cluster.hands != nil {
-		return cluster.hands.logs(ctx, dir)
+		failed = append(failed, cluster.hands.logs(ctx, dir))
 	}
-	return nil
+	return errors.Join(failed...)
+}
+
+func write(file string, list func() (any, error)) error {
+	objects, err := list()
+	if err != nil {
+		return err
+	}
+	content, err := yaml.Marshal(objects)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, content, 0o600)
 }

@@ -59,7 +59,9 @@ func show(ctx context.Context, out io.Writer, o options) error {
 	}
 	for _, scene := range scenes {
 		if ctx.Err() == nil {
-			failed = errors.Join(failed, tell(ctx, out, shell, scene))
+			if err := tell(ctx, out, shell, scene); err != nil {
+				failed = errors.Join(failed, err, removeNamespaces(ctx, cluster.client, scene.Namespaces))
+			}
 		}
 	}
 	for _, document := range documents {

@@ -56,7 +56,7 @@ func TestTheProgramsThatReadersTypeMustBeThere(t *testing.T) {
 }
 
 // The documents that continuous integration has the demonstration run.
-func TestDocumentsAreReadBeforeAnythingIsStarted(t *testing.T) {
+func TestADocumentWithoutCommandsIsRefused(t *testing.T) {
 	documents, err := readDocuments(options{repository: "../../..", documents: []string{"docs/getting-started.md", "docs/local-cluster.md"}})
 	if err != nil || len(documents) != 2 || len(documents[0].steps) < 5 || len(documents[1].steps) < 5 {
 		t.Errorf("documents are %v, error %v; want two with some commands each", documents, err)

@@ -39,7 +39,7 @@ IMAGES ?= dray-dev
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
-.PHONY: programs demo images kind-node-image e2e
+.PHONY: build-driver programs demo images kind-node-image e2e
 .PHONY: cases conformance conformance-plugin conformance-plugin-long difftest difftest-long metamorphic test-hwsim test-kubeletplugin hwsim-scale hwsim-sequences prepare-lives peer-sequences chaos-scheduler e2e-local local-scale fuzz bench bench-scheduler bench-throughput bench-gate bench-profile clean ci
 
 help: ## Show this list

@@ -45,9 +45,16 @@ func (d *Driver) checkSockets() error {
 // room for the names of driver and pod: a hash of both.
 var hashedSocket = regexp.MustCompile(`^dra-[A-Za-z0-9_-]{22}-reg\.sock$`)
 
-// deadSocketAge is how long nobody has answered on a socket that may be another driver's.
-// One that starts has made its socket a moment before it listens.
+// deadSocketAge is how old a socket that may be another driver's is at least: one that
+// starts has made its socket a moment before it listens.
 const deadSocketAge = time.Minute
+
+// isStill says that a file is the one that was seen: another driver of the node may have
+// replaced it since.
+func isStill(path string, seen fs.FileInfo) bool {
+	now, err := os.Lstat(path)
+	return err == nil && os.SameFile(seen, now) && seen.ModTime().Equal(now.ModTime())
+}
 
 // removeDeadSockets removes those of this driver's processes that were killed. The
 // kubelet would try to reach them again and again. During an update another process
@@ -69,9 +76,12 @@ func (d *Driver) removeDeadSockets() error {
 		errs = append(errs, err)
 		for _, entry := range entries {
 			socket := filepath.Join(folder.path, entry.Name())
+			seen, err := entry.Info()
+			if err != nil {
+				continue // it is gone
+			}
 			if !folder.isOurs(entry.Name()) {
-				info, err := entry.Info()
-				if folder.mayBeOf == nil || !folder.mayBeOf(entry.Name()) || err != nil || time.Since(info.ModTime()) < deadSocketAge {
+				if folder.mayBeOf == nil || !folder.mayBeOf(entry.Name()) || time.Since(seen.ModTime()) < deadSocketAge {
 					continue
 				}
 			}
@@ -80,7 +90,7 @@ func (d *Driver) removeDeadSockets() error {
 				connection.Close()
 				continue
 			}
-			if errors.Is(err, syscall.ECONNREFUSED) {
+			if errors.Is(err, syscall.ECONNREFUSED) && isStill(socket, seen) {
 				if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					errs = append(errs, err)
 				}

@@ -66,8 +66,9 @@ func (w *Watcher) hasReported(uuid string, code uint64) bool {
 }
 
 // settle finds the partitions that XIDs are of, and forgets those that have gone: the
-// next one in the place is another, with nothing in it. One that was made after the GPU
-// was read is there when it is read again.
+// next one in the place is another, with nothing in it. Partitions have no name but their
+// place, so one that takes it before the next look keeps the XID; who destroys one wakes
+// the driver. One that was made after the GPU was read is there when it is read again.
 func (l *looking) settle(gpu *hardware.GPU) {
 	l.xids[gpu.UUID] = slices.DeleteFunc(l.xids[gpu.UUID], func(x xid) bool {
 		now := partition(gpu, x.instance)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,7 +76,7 @@ func (c *Cluster) connectPods(ctx context.Context) error {
 	}
 	return until(ctx, "nodes are to be ready", func(ctx context.Context) error {
 		for _, name := range c.nodes {
-			if err := c.ready(ctx, name); err != nil {
+			if err := c.ready(ctx, name, time.Time{}); err != nil {
 				return err
 			}
 		}
@@ -83,16 +84,17 @@ func (c *Cluster) connectPods(ctx context.Context) error {
 	})
 }
 
-// ready returns nil if the node is.
-func (c *Cluster) ready(ctx context.Context, name string) error {
+// ready returns nil if the node is, as its kubelet has said after a time.
+func (c *Cluster) ready(ctx context.Context, name string, after time.Time) error {
 	node, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+		if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue &&
+			!condition.LastHeartbeatTime.Time.Before(after.Truncate(time.Second)) { // heartbeats have whole seconds
 			return nil
 		}
 	}
-	return fmt.Errorf("node %s is not ready: %+v", name, node.Status.Conditions)
+	return fmt.Errorf("node %s has not said that it is ready: %+v", name, node.Status.Conditions)
 }

@@ -3,13 +3,14 @@ package kindcluster
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// StopNode cuts a node's power: its container is killed. The control plane's node has to
-// stay.
+// StopNode cuts a node's power: its container is stopped without time to end anything. The
+// control plane's node has to stay.
 func (c *Cluster) StopNode(ctx context.Context, node string) error {
 	if node == c.controlPlane() {
 		return fmt.Errorf("node %s has the control plane", node)
@@ -37,26 +38,8 @@ func (c *Cluster) StartNode(ctx context.Context, node string) error {
 // RestartKubelet kills a node's kubelet. systemd starts it again, and this returns when it
 // has reported to the API server.
 func (c *Cluster) RestartKubelet(ctx context.Context, node string) error {
-	before, err := c.on(ctx, node, "systemctl", "show", "--property", "MainPID", "kubelet")
-	if err != nil {
-		return err
-	}
 	began := time.Now()
-	if _, err := c.on(ctx, node, "systemctl", "kill", "--signal", "KILL", "kubelet"); err != nil {
-		return err
-	}
-	err = until(ctx, "the kubelet is to be back", func(ctx context.Context) error {
-		now, err := c.on(ctx, node, "systemctl", "show", "--property", "MainPID", "kubelet")
-		if err == nil && string(now) == string(before) {
-			err = fmt.Errorf("it is the one that was killed: %s", now)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = c.on(ctx, node, "curl", "--silent", "--fail", "http://127.0.0.1:10248/healthz")
-		return err
-	})
-	if err != nil {
+	if err := c.kill(ctx, node, "kubelet", "curl", "--silent", "--fail", "http://127.0.0.1:10248/healthz"); err != nil {
 		return err
 	}
 	if err := c.reported(ctx, node, began); err != nil {
@@ -65,8 +48,36 @@ func (c *Cluster) RestartKubelet(ctx context.Context, node string) error {
 	return c.offer(ctx)
 }
 
-// reported waits until the kubelet has renewed the node's lease after a time, and the node
-// is ready. Lease and nodes are in one kernel, and have one clock.
+// kill kills the main process of a service of a node, which systemd starts again, and
+// returns when another one is there and the command that asks it succeeds.
+func (c *Cluster) kill(ctx context.Context, node, service string, asks ...string) error {
+	process := func(ctx context.Context) (string, error) {
+		number, err := c.on(ctx, node, "systemctl", "show", "--property", "MainPID", "--value", service)
+		return strings.TrimSpace(string(number)), err
+	}
+	before, err := process(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := c.on(ctx, node, "systemctl", "kill", "--signal", "KILL", "--kill-whom", "main", service); err != nil {
+		return err
+	}
+	return until(ctx, service+" is to be back", func(ctx context.Context) error {
+		now, err := process(ctx)
+		if err != nil {
+			return err
+		}
+		if now == before || now == "0" {
+			return fmt.Errorf("its process is %s, and that was killed, or is none", now)
+		}
+		_, err = c.on(ctx, node, asks...)
+		return err
+	})
+}
+
+// reported waits until the kubelet has renewed the node's lease and told the node's state
+// after a time, and the node is ready. Lease and nodes are in one kernel, and have one
+// clock.
 func (c *Cluster) reported(ctx context.Context, node string, after time.Time) error {
 	return until(ctx, "node "+node+" is to be back", func(ctx context.Context) error {
 		lease, err := c.client.CoordinationV1().Leases("kube-node-lease").Get(ctx, node, metav1.GetOptions{})
@@ -76,20 +87,12 @@ func (c *Cluster) reported(ctx context.Context, node string, after time.Time) er
 		if renewed := lease.Spec.RenewTime; renewed == nil || renewed.Before(&metav1.MicroTime{Time: after}) {
 			return fmt.Errorf("its lease was renewed at %v", renewed)
 		}
-		return c.ready(ctx, node)
+		return c.ready(ctx, node, after)
 	})
 }
 
-// RestartRuntime restarts a node's container runtime; containers run on meanwhile.
+// RestartRuntime kills a node's container runtime, and returns when it is back; containers
+// run on meanwhile.
 func (c *Cluster) RestartRuntime(ctx context.Context, node string) error {
-	if _, err := c.on(ctx, node, "systemctl", "kill", "--signal", "KILL", "--kill-whom", "main", "containerd"); err != nil {
-		return err
-	}
-	return until(ctx, "the container runtime is to be back", func(ctx context.Context) error {
-		if _, err := c.on(ctx, node, "systemctl", "is-active", "containerd"); err != nil {
-			return err
-		}
-		_, err := c.on(ctx, node, "crictl", "info")
-		return err
-	})
+	return c.kill(ctx, node, "containerd", "crictl", "info")
 }

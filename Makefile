@@ -35,7 +35,7 @@ LIVES ?= $(or $(DRAY_PREPARING_LIVES),100)
 PEER_SEQUENCES ?= $(or $(DRAY_PEER_SEQUENCES),1000)
 FUZZTIME ?= 10s
 export CONTAINER_TOOL ?= docker
-IMAGES ?= dray-dev
+IMAGES ?= docker.io/dray-dev
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-long test-standalone race fmt fmt-check vet staticcheck lint lint-long tidy tidy-check
@@ -173,13 +173,14 @@ programs: ## Build the programs that the demonstration and documents type
 demo: programs ## Show everything on a local cluster of simulated machines: ONLY=example
 	@bin/dray-demo $(if $(ONLY),--only $(ONLY)) $(if $(DOCUMENTS),--document $(DOCUMENTS))
 
-# The third image is for the pods of the suite, from a Debian package. Old
+# The third image is for the pods of the suite, from a Debian package, or pulled where there are none. Old
 # engines have the classic builder alone.
 images: ## Build container images of the scheduler, the simulated driver, and busybox: CONTAINER_TOOL, IMAGES=registry/name
 	@go build -ldflags '-s -w' -o build/images/ ./scheduler/cmd/dray-scheduler ./hwsim/cmd/dray-kubeletplugin-sim
 	@set -e; export DOCKER_BUILDKIT=0; for program in dray-scheduler dray-kubeletplugin-sim; do \
 	$(CONTAINER_TOOL) build --quiet --tag $(IMAGES)/$$program:latest --build-arg PROGRAM=$$program -f deploy/images/Dockerfile build/images; done
-	@if ! command -v apt-get >/dev/null; then echo "images: no apt-get, no busybox: the cluster has to pull it"; exit; fi; \
+	@if ! command -v apt-get >/dev/null; then $(CONTAINER_TOOL) pull docker.io/library/busybox:1.37 && \
+	exec $(CONTAINER_TOOL) tag docker.io/library/busybox:1.37 $(IMAGES)/busybox:latest; fi; \
 	test -x build/images/busybox || deploy/images/debian-program busybox-static /bin/busybox build/images/busybox; \
 	DOCKER_BUILDKIT=0 $(CONTAINER_TOOL) build --quiet --tag $(IMAGES)/busybox:latest -f deploy/images/busybox.Dockerfile build/images
 
@@ -191,7 +192,7 @@ kind-node-image: ## Build a kind node image from Debian packages and Go modules,
 # What is left of failures is in build/e2e-failures.
 e2e: ## Try what Dray promises on a kind cluster, with real kubelets and containers: CONTAINER_TOOL, NODE_IMAGE, KEEP=1
 	@deploy/kind/engine-up
-	@$(MAKE) --no-print-directory images IMAGES=dray-dev
+	@$(MAKE) --no-print-directory images IMAGES=docker.io/dray-dev
 	@$(BUILD_KIND)
 	@image=$${NODE_IMAGE:-$$(deploy/kind/node-image --or-published)} && echo "nodes are of $$image" && \
 	go run ./tools/cmd/counttests -name 'e2e kind' -whole -- -count=1 -vet=off -timeout 90m $(if $(RUN),-run '$(RUN)') ./e2e/suite -args \

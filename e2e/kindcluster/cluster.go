@@ -182,6 +182,9 @@ func (c *Cluster) load(ctx context.Context) error {
 	}
 	slices.Sort(names)
 	save := []string{"save", "-o", archive}
+	if c.options.Tool == "podman" {
+		save = append(save, "--multi-image-archive")
+	}
 	for _, name := range names {
 		save = append(save, c.options.Images[name])
 	}

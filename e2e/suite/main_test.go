@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"k8s.io/client-go/kubernetes"
@@ -54,6 +56,7 @@ func run(m *testing.M) int {
 		made, err := startKind(context.Background())
 		if made != nil {
 			defer made.end()
+			endOnSignal(made.end)
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -67,6 +70,17 @@ func run(m *testing.M) int {
 	environment.BeforeEachTest(makeNamespace)
 	environment.AfterEachTest(keepIfFailed, removeNamespace)
 	return environment.Run(m)
+}
+
+// endOnSignal ends a cluster whose suite is ended: its nodes would run on.
+func endOnSignal(end func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		end()
+		os.Exit(1)
+	}()
 }
 
 // connect makes the clients. They do not limit the rate of calls.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/e2e-framework/klient/k8s"
@@ -20,8 +21,8 @@ import (
 
 const root = "../.."
 
-// Each node of the configuration is one of the machines that have a driver, and has its
-// hardware mounted.
+// Each node of the configuration is one of the machines that have a driver, says so where
+// examples ask for it, and has its hardware mounted.
 func TestEveryNodeIsAMachineWithADriver(t *testing.T) {
 	c := &Cluster{options: Options{Name: "test", Root: root, Dir: t.TempDir()}}
 	file, err := c.writeConfig()
@@ -49,6 +50,9 @@ func TestEveryNodeIsAMachineWithADriver(t *testing.T) {
 	for _, node := range config.Nodes {
 		if !slices.Contains(machines, node.Labels[machineLabel]) {
 			t.Errorf("a %s is a %q, for which there is no driver", node.Role, node.Labels[machineLabel])
+		}
+		if got, want := node.Labels[corev1.LabelInstanceTypeStable], node.Labels[machineLabel]; got != want {
+			t.Errorf("a %s is a %q, and of the instance type %q", node.Role, want, got)
 		}
 		if len(node.ExtraMounts) != 1 || !filepath.IsAbs(node.ExtraMounts[0].HostPath) {
 			t.Errorf("a %s has the mounts %v", node.Role, node.ExtraMounts)

@@ -29,6 +29,8 @@ type Example struct {
 	Name string
 	// Title is the heading of its README, without the mark.
 	Title string
+	// OnKind says that it runs on the kind cluster of the suite as well, as the list has it.
+	OnKind bool
 	// Steps are the commands of its README.
 	Steps []console.Step
 	// Namespaces are those that its manifests make, sorted.
@@ -38,8 +40,9 @@ type Example struct {
 	Machines []string
 }
 
-// entry is a row of the list: a link to the README of a folder.
-var entry = regexp.MustCompile(`(?m)^\| \[([a-z0-9-]+)\]\(([a-z0-9-]+)/README\.md\) \|`)
+// entry is a row of the list: a link to the README of a folder, what it shows, and whether
+// it runs on kind.
+var entry = regexp.MustCompile(`(?m)^\| \[([a-z0-9-]+)\]\(([a-z0-9-]+)/README\.md\) \|[^|\n]*\| (yes|no) \|$`)
 
 // Load returns the examples of the repository at root, in the order of their list. It
 // fails if a folder or a manifest is not run by any README.
@@ -53,6 +56,7 @@ func Load(root string) ([]Example, error) {
 	var problems []error
 	for _, row := range entry.FindAllStringSubmatch(string(list), -1) {
 		example, err := load(root, row[2])
+		example.OnKind = row[3] == "yes"
 		problems = append(problems, err)
 		all = append(all, example)
 	}

@@ -55,7 +55,7 @@ func TestWhatNoReadmeRunsIsRefused(t *testing.T) {
 			}
 		}
 	}
-	list := "| [a](a/README.md) | about a |\n"
+	list := "| [a](a/README.md) | about a | no |\n"
 	readme := "# A\n```console\n$ kubectl apply -f deploy/examples/a/a.yaml\n```\n"
 	for _, c := range []struct {
 		name, want string

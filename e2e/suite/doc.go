@@ -39,5 +39,6 @@
 //	scene_test.go    a namespace, and what is asked of it
 //	objects_test.go  pods, claims and templates, in a line each
 //	keep_test.go     what is left of a failure
+//	examples_test.go those of deploy/examples that kind's machines can serve
 //	NAME_test.go     a promise
 package suite

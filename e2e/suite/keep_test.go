@@ -21,19 +21,21 @@ func keepIfFailed(ctx context.Context, config *envconf.Config, t *testing.T) (co
 	if !t.Failed() {
 		return ctx, nil
 	}
-	dir := facts.keep
-	var err error
-	if dir == "" {
-		dir, err = os.MkdirTemp("", "dray-e2e-failure-")
-	} else {
-		dir = filepath.Join(dir, strings.ReplaceAll(t.Name(), "/", "_"))
-		err = os.MkdirAll(dir, 0o700)
-	}
+	dir, err := failureFolder(t.Name())
 	if err == nil {
 		err = keep(ctx, dir, namespaceOf(ctx))
 	}
 	t.Logf("what is left of it is in %s (%v)", dir, err)
 	return ctx, nil // the test has failed already
+}
+
+// failureFolder makes the folder for what is left of a test.
+func failureFolder(test string) (string, error) {
+	if facts.keep == "" {
+		return os.MkdirTemp("", "dray-e2e-failure-")
+	}
+	dir := filepath.Join(facts.keep, strings.ReplaceAll(test, "/", "_"))
+	return dir, os.MkdirAll(dir, 0o700)
 }
 
 func keep(ctx context.Context, dir, namespace string) error {

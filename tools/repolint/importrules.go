@@ -44,9 +44,12 @@ type ImportRule struct {
 	Why     string
 }
 
-// testPackages of the allocator hold no product code although some of their
-// files are not named _test.go.
-var testPackages = []string{"allocator/allocatortest/...", "allocator/difftest/...", "allocator/metamorphic/..."}
+// testPackages hold no product code although some of their files are not named
+// _test.go.
+var testPackages = []string{
+	"allocator/allocatortest/...", "allocator/difftest/...", "allocator/metamorphic/...",
+	"kubeletplugin/command/commandtest",
+}
 
 // ImportRules are the rules below the level of modules.
 var ImportRules = []ImportRule{
